@@ -13,7 +13,7 @@ COMMANDS = {
     "rehearse": ("scaling", "rehearse"),
     "proposal": ("scaling", "proposal"),
 }
-"""Words that follow ``python -m benchmarks``, and those that follow ``pdem``."""
+"""Words after ``python -m benchmarks``, and the corresponding words after ``pdem``."""
 
 
 def _usage() -> str:

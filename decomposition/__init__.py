@@ -1,1 +1,1 @@
-"""Who owns which particles, and how ranks tell each other: the only part of the project that knows MPI."""
+"""Domain decomposition: which rank owns which particles, and how ranks exchange data. The only code that uses MPI."""

@@ -1,7 +1,7 @@
-"""When space is cut anew: when waiting for the busiest rank has cost more than that would.
+"""Balance of work among ranks: space is cut again when imbalance has cost more time than a new cut takes.
 
-What counts is the time that each rank has worked since the last cut. Noise makes now one rank late and now another; no
-cut mends that, and in these sums most of it cancels.
+The criterion is the time that each rank has worked since the last cut. Measured times are noisy and delay a different
+rank each time. No cut repairs that, and most of the noise cancels in these sums.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 WORTH = 2.0
-"""Times the cost of cutting anew that imbalance has to cost first: what is measured is noisy, and so is its cure."""
+"""Imbalance must cost this multiple of the time of a cut before space is cut again, since measured times are noisy."""
 
 
 class Balance:
-    """What ranks have worked since space was cut, and what cutting costs.
+    """Working time of the ranks since space was last cut, and the cost of a cut.
 
     Parameters
     ----------
     policy : {"auto", "always", "never"}
-        When space is cut anew: as above, at every detection, never.
+        When space is cut again: by the criterion above, at every detection, or never.
 
     Attributes
     ----------
     cost : float
-        Time that the last cut has taken here, with what it moved [s].
+        Time that this rank spent on the last cut, including the migration of particles [s].
     """
 
     def __init__(self, policy: str) -> None:
@@ -39,34 +39,34 @@ class Balance:
 
     @property
     def may_cut(self) -> bool:
-        """Whether space may be cut anew at all: else nobody asks what imbalance costs."""
+        """Whether space may ever be cut again. If not, the cost of imbalance is not measured."""
         return self._policy != "never"
 
     def since_cut(self, seconds: Floats) -> Floats:
-        """Return the times spent on each kind of work since space was cut, by those since the run began [s]."""
+        """Return the time per kind of work since the last cut [s]; `seconds` are the times since the run began."""
         if self._at_cut is None:
             self._at_cut = seconds.copy()
         self._seconds = seconds.copy()
         return seconds - self._at_cut
 
     def is_due(self, lost: float, cost: float) -> bool:
-        """Tell whether to cut anew, after the busiest rank has worked longer than the mean by `lost` [s].
+        """Return whether to cut space again, where the busiest rank has worked `lost` seconds longer than the mean.
 
         Parameters
         ----------
         lost, cost : float
-            The same on every rank: time lost since space was cut, and the cost of a cut on the slowest rank [s].
+            Equal on all ranks: time lost since the last cut, and time of a cut on the slowest rank [s].
         """
         if self._policy != "auto":
             return self._policy == "always"
         return lost > WORTH * cost and lost > 0.0
 
     def begin(self) -> None:
-        """Note that space is being cut."""
+        """Record that a cut begins."""
         self._at_cut = self._seconds
         self._begun = time.perf_counter()
 
     def end(self) -> None:
-        """Note that everything has its place again."""
+        """Record that the cut has ended: particles have migrated, and ghosts exist again."""
         if self._begun is not None:
             self.cost, self._begun = time.perf_counter() - self._begun, None

@@ -1,12 +1,12 @@
-"""Recursive coordinate bisection: space in parts of equal work, without a rank that sees all particles.
+"""Recursive coordinate bisection: divide space into parts of equal work, although no rank holds all particles.
 
-Space is cut in two across one axis, each half again, and so on, until there is a part for each rank (M. J. Berger,
-S. H. Bokhari, IEEE Trans. Comput. C-36 (1987) 570). Slabs are the same with all cuts across one axis. A part that is to
-be divided among an odd number of ranks is cut at the corresponding fraction of its work, so that any number will do.
+Space is cut in two across one axis, each half is cut again, and so on, until there is one part for each rank (M. J.
+Berger, S. H. Bokhari, IEEE Trans. Comput. C-36 (1987) 570). Slabs result if all cuts are across the same axis. A part
+for an odd number of ranks is cut at the corresponding fraction of its work, so that any number of ranks is possible.
 
-All cuts of one depth are found together. Each rank counts its work in the bins of a histogram for each of them; the
-histograms are added up over the ranks, and the bin that holds the wanted fraction is divided in bins again. Work is
-counted in whole numbers, so that the sums are exact and all ranks find the same cuts.
+All cuts of one depth are computed together. Each rank adds its work to one histogram per cut. The histograms are summed
+over the ranks, and the bin that contains the wanted fraction is divided into bins again. Work is counted in whole
+numbers, so that the sums are exact and all ranks compute the same cuts.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 LONGER = 1.5
-"""A part is cut across another axis than before only where it is longer there by this factor."""
+"""A part is cut across a different axis than before only if it is longer along that axis by this factor."""
 
 GRADUAL = 0.5
-"""Part of the way to its best place by which a cut moves at a time: what is measured is noisy."""
+"""Fraction of the distance to its optimum by which a cut moves at a time, because measured work is noisy."""
 
 BINS, ROUNDS = 32, 5
-"""Bins of a histogram, and how often the bin of the cut is divided: in all 3e-8 of the extent of a part."""
+"""Bins of a histogram, and refinements of the bin that contains the cut: a resolution of 3e-8 of a part's extent."""
 
 HALVINGS = 40
-"""How often the range of an exact place is halved: to 1e-12 of the extent of a part."""
+"""Bisection steps for an exact cut position: a resolution of 1e-12 of the extent of a part."""
 
-_FINEST_WORK = 2.0**20  # parts of the largest work of a particle in which work is counted
+_FINEST_WORK = 2.0**20  # units of work of the particle with the most work
 
 
 def longest_axis(lower: Sequence[float], upper: Sequence[float]) -> int:
-    """Return the axis along which a box is longest, the first of equals."""
+    """Return the axis along which a box is longest; of equally long axes, the first."""
     return int(np.argmax(np.asarray(upper) - np.asarray(lower)))
 
 
@@ -54,22 +54,23 @@ def cut(
     before: Cuts | None = None,
     over: Group | None = None,
 ) -> Cuts:
-    """Cut particles into parts of equal weight, as nearly as whole particles allow. Collective.
+    """Cut space into parts of equal weight, as nearly as whole particles allow. Collective.
 
     Parameters
     ----------
     position : (n, 3) array
-        Of the particles of this rank [m].
+        Positions of the particles of this rank [m].
     parts : int
-        How many.
+        Number of parts.
     axes : sequence of int
-        Axes that may be cut across; each part is across the longest of its extents.
+        Axes that may be cut across. A part is cut across the longest of its extents along them.
     weights : (n,) array, optional
-        Work of each particle; equal unless given.
+        Work of each particle; equal by default.
     before : Cuts, optional
-        Of as many parts: its cuts are moved by a part of the way, and turned only where that is much better.
+        Previous cuts into the same number of parts. They move by a fraction of the distance to their optimum, and
+        change their axis only where that is much better.
     over : Group, optional
-        The ranks; this process alone unless given.
+        The ranks; by default this process alone.
     """
     over = OneRank() if over is None else over
     tree = _Tree(*_tree(parts))
@@ -88,18 +89,18 @@ def cut(
 
 
 def with_exact_parts(cuts: Cuts, chosen: Sequence[int], whole: Floats, count: Callable[[Floats], int]) -> Cuts:
-    """Return cuts of which those around some parts are moved so that these have their share of all particles.
+    """Move the cuts around some parts so that these parts have exactly their share of all particles.
 
     Parameters
     ----------
     cuts : Cuts
-        Made from a sample of the particles.
+        Cuts made from a sample of the particles.
     chosen : sequence of int
-        These parts.
+        Parts that need exact shares.
     whole : (6,) array
         Lowest and highest coordinates of all particles [m].
     count : callable
-        Returns how many particles are in a box (6,) [m].
+        Returns the number of particles in a box (6,) [m].
     """
     parts, place, moved = _Tree(*_tree(cuts.parts)).parts, cuts.place.copy(), set()
     for part in chosen:
@@ -114,7 +115,7 @@ def with_exact_parts(cuts: Cuts, chosen: Sequence[int], whole: Floats, count: Ca
 
 
 def _exact_place(box: Floats, axis: int, share: float, count: Callable[[Floats], int]) -> float:
-    """Return the place across an axis below which a box has this share of its particles."""
+    """Return the coordinate along an axis below which a box has this share of its particles."""
     lower, upper, wanted = float(box[axis]), float(box[3 + axis]), share * count(box)
     for _ in range(HALVINGS):
         middle = 0.5 * (lower + upper)
@@ -126,7 +127,7 @@ def _exact_place(box: Floats, axis: int, share: float, count: Callable[[Floats],
 
 
 class _Tree(NamedTuple):
-    """Of each cut what is below and above it, among how many parts it divides, and how many cuts are before it."""
+    """For each cut: child below, child above, number of parts that it divides, and depth in the tree."""
 
     below: Integers
     above: Integers
@@ -135,7 +136,7 @@ class _Tree(NamedTuple):
 
 
 class _Bed(NamedTuple):
-    """Positions [m] and work of particles, and the axes that may be cut across."""
+    """Positions [m] and work of the particles, and the axes that may be cut across."""
 
     position: Floats
     work: Integers
@@ -143,7 +144,7 @@ class _Bed(NamedTuple):
 
 
 def _whole_work(weights: Floats | None, count: int, over: Group) -> Integers:
-    """Return the work of particles in whole numbers."""
+    """Return the work of particles as whole numbers."""
     if weights is None:
         return np.ones(count, np.int64)
     most = float(over.largest(np.array([weights.max(initial=0.0)]))[0])
@@ -153,20 +154,20 @@ def _whole_work(weights: Floats | None, count: int, over: Group) -> Integers:
 def _cuts_of_level(
     bed: _Bed, node: Integers, slot: Integers, share: Floats, old: tuple[Integers, Floats] | None, over: Group
 ) -> tuple[Integers, Floats]:
-    """Return axis and place of all cuts of one depth.
+    """Return axis and coordinate of all cuts of one depth.
 
     Parameters
     ----------
     bed : _Bed
         Particles of this rank.
     node : (n,) int64 array
-        Cut of this depth that each is to be divided by, negative for none.
+        Cut of this depth that divides the part of each particle; negative if there is none.
     slot : (parts - 1,) int64 array
-        Number of each cut among those of this depth, -1 for others.
+        Index of each cut among the cuts of this depth; -1 for cuts of other depths.
     share : (k,) array
-        Fraction of the work that shall be below.
+        Fraction of the work below each cut.
     old : pair of (k,) arrays, optional
-        Axis and place before.
+        Axes and coordinates of the previous cuts.
     over : Group
         The ranks.
     """
@@ -186,7 +187,7 @@ def _cuts_of_level(
 
 
 def _axis_along(length: Floats, axes: Integers, old: tuple[Integers, Floats] | None) -> Integers:
-    """Return which of the axes to cut across: the longest, or that of before if it is about as long."""
+    """Return the index of the axis to cut across: the longest one, or the previous one if it is about as long."""
     longest = np.argmax(length, axis=1)
     if old is None:
         return longest
@@ -199,7 +200,7 @@ def _axis_along(length: Floats, axes: Integers, old: tuple[Integers, Floats] | N
 def _refine(
     bed: _Bed, node: Integers, slot: Integers, axis: Integers, ends: tuple[Floats, Floats], share: Floats, over: Group
 ) -> Floats:
-    """Return places below which there is about the wanted share of the work."""
+    """Return cut coordinates that leave about the wanted share of the work below them."""
     lower, upper = ends
     rows = np.arange(len(share))
     below, inside, wanted = np.zeros(len(share)), np.zeros(len(share)), np.zeros(len(share))
@@ -220,7 +221,7 @@ def _refine(
 
 
 def _between(bed: _Bed, node: Integers, slot: Integers, axis: Integers, place: Floats, over: Group) -> Floats:
-    """Return places halfway between the particles below and above, so that none is near its end by rounding."""
+    """Move cuts halfway between their nearest particles, so that rounding cannot carry a particle across."""
     nearest = np.full((len(place), 2), -np.inf)
     _nearest(bed.position, node, slot, axis, place, nearest)
     nearest = over.largest(nearest)
@@ -232,7 +233,7 @@ def _between(bed: _Bed, node: Integers, slot: Integers, axis: Integers, place: F
 
 @kernel
 def _extents(position: Floats, axes: Integers, node: Integers, slot: Integers, ends: Floats) -> None:
-    """Write the largest coordinates of the particles of each cut, and the largest of their negatives (k, 2, a)."""
+    """Write to `ends` (k, 2, a) the largest coordinates of each cut's particles, and the largest of their negatives."""
     for p in range(len(position)):
         if node[p] >= 0:
             row = slot[node[p]]
@@ -246,7 +247,7 @@ def _extents(position: Floats, axes: Integers, node: Integers, slot: Integers, e
 def _histogram(
     position: Floats, work: Integers, node: Integers, slot: Integers, axis: Integers, edges: Floats, counts: Integers
 ) -> None:
-    """Add the work of particles to the bins (k, BINS) between edges (k, BINS + 1) of their cuts."""
+    """Add the work of particles to the bins (k, BINS) of their cuts, between the edges (k, BINS + 1)."""
     bins = counts.shape[1]
     for p in range(len(position)):
         if node[p] < 0:
@@ -265,7 +266,7 @@ def _histogram(
 
 @kernel
 def _nearest(position: Floats, node: Integers, slot: Integers, axis: Integers, place: Floats, nearest: Floats) -> None:
-    """Write the largest coordinate below each cut, and the largest of the negatives of those above (k, 2)."""
+    """Write to `nearest` (k, 2) the largest coordinate below each cut, and the largest negated coordinate above it."""
     for p in range(len(position)):
         if node[p] >= 0:
             row = slot[node[p]]
@@ -278,7 +279,7 @@ def _nearest(position: Floats, node: Integers, slot: Integers, axis: Integers, p
 
 @kernel
 def _descend(position: Floats, node: Integers, axis: Integers, place: Floats, below: Integers, above: Integers) -> None:
-    """Hand each particle to what is below or above its cut."""
+    """Move each particle one level down the tree: `node` becomes the child on the particle's side of the cut."""
     for p in range(len(position)):
         if node[p] >= 0:
             one = node[p]
@@ -287,13 +288,13 @@ def _descend(position: Floats, node: Integers, axis: Integers, place: Floats, be
 
 @kernel
 def _tree(parts: int) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return what is below and above each cut, among how many parts it divides, and how many cuts are before it.
+    """Return for each cut its child below, its child above, the number of parts that it divides, and its depth.
 
-    A function of `parts` alone.
+    A child is the index of a cut, or -1 minus the number of a part. The tree depends on `parts` alone.
     """
     below, above = np.zeros(parts - 1, np.int64), np.zeros(parts - 1, np.int64)
     count, depth = np.zeros(parts - 1, np.int64), np.zeros(parts - 1, np.int64)
-    # Of each: first part, how many, the cut above these, and on which side of it they are.
+    # Stack entries: first part, number of parts, the cut above them, and their side of that cut.
     waiting = np.empty((DEEPEST, 4), np.int64)
     waiting[0, :], height, numbered = np.array([0, parts, -1, 0]), 1, 0
     while height > 0:

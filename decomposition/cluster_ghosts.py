@@ -1,7 +1,6 @@
-"""Refreshing copies of clusters: in each step a neighbour gets the state of a cluster, not its spheres.
+"""Updates of cluster ghosts: in each step a neighbour receives the state of a cluster instead of its spheres.
 
-Both sides know which clusters these are from the copies of spheres that they have exchanged, and in which order: that
-of their numbers.
+Both sides derive the list of clusters from the ghost spheres that they have exchanged, and sort it by cluster number.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 STATE_BYTES = 8 * STATE
-"""Bytes of one cluster in the message of a step."""
+"""Size of the state of one cluster in the message of a step [bytes]."""
 
 
 def with_members_last(particles: Particles, copied: Copied) -> Copied:
-    """Return copies in an order on which both sides agree: of each neighbour single spheres, then members."""
+    """Sort the copies of each neighbour, single spheres before members of clusters: the same order on both sides."""
     rows = [one[np.argsort(particles.cluster[one] > 0, kind="stable")] for one in copied.rows]
     source = np.repeat(np.arange(len(copied.numbers)), copied.numbers)
     order = np.lexsort((copied.ghosts["cluster"] > 0, source))
@@ -34,16 +33,17 @@ def with_members_last(particles: Particles, copied: Copied) -> Copied:
 
 
 class SharedSpheres(NamedTuple):
-    """What is refreshed in steps, of each of k neighbours.
+    """Spheres and clusters that are updated in each step, for each of k neighbours.
 
     Attributes
     ----------
     single : list of k int64 arrays
-        Owned rows of single spheres that it has copies of.
+        Owned rows of the single spheres that the neighbour has as ghosts.
     singles : (k,) int64 array
-        Copies of its single spheres.
+        Number of this rank's ghosts that are single spheres of the neighbour.
     sent, came : lists of k int64 arrays
-        Numbers of clusters that it has copies of, and of those that it owns of which there are copies here; rising.
+        Numbers of the owned clusters that the neighbour has as ghosts, and of the neighbour's clusters that this rank
+        has as ghosts; in increasing order.
     """
 
     single: list[Integers]
@@ -53,7 +53,7 @@ class SharedSpheres(NamedTuple):
 
 
 def shared_spheres(particles: Particles, copied: Copied) -> SharedSpheres:
-    """Return single spheres and clusters among copies."""
+    """Return the single spheres and the clusters among exchanged copies."""
     of_each = split_rows(copied.ghosts["cluster"], copied.numbers)
     sent = [np.unique(particles.cluster[rows]) for rows in copied.rows]
     came = [np.unique(one) for one in of_each]
@@ -66,12 +66,12 @@ def shared_spheres(particles: Particles, copied: Copied) -> SharedSpheres:
 
 
 class ClusterGhosts:
-    """The messages of a step where there are clusters: rows of single spheres, and states of clusters.
+    """Messages of a step in a case with clusters: rows of single spheres, and states of clusters.
 
     Parameters
     ----------
     communicator
-        Of all ranks.
+        Communicator of all ranks.
     """
 
     def __init__(self, communicator: Any) -> None:
@@ -82,18 +82,19 @@ class ClusterGhosts:
     def connect(
         self, neighbours: Integers, copied: Copied, particles: Particles, clusters: Clusters, begins: Integers
     ) -> None:
-        """Say what goes where, and fetch the states of the copies that `clusters` gets. Collective.
+        """Set up the messages from the exchanged copies, and fetch the states of ghost clusters. Collective.
 
         Parameters
         ----------
         neighbours : (k,) int64 array
-            Ranks, rising.
+            Neighbour ranks in increasing order.
         copied : Copied
-            Copies of spheres, members last.
+            Exchanged copies of spheres, members of clusters last.
         particles, clusters : Particles, Clusters
-            Of this rank; ghosts of particles have been appended.
+            Particles and clusters of this rank. Ghosts of particles have been appended; ghosts of clusters are added
+            here.
         begins : (k,) int64 array
-            Row of the first copy from each neighbour.
+            Row of the first ghost from each neighbour.
         """
         shared = shared_spheres(particles, copied)
         self._spheres.connect(neighbours, shared.single, shared.singles, begins)
@@ -105,18 +106,18 @@ class ClusterGhosts:
         self._states.finish_update()
 
     def begin_update(self, rows: Floats, states: Floats) -> None:
-        """Begin to refresh rows of single spheres and states of clusters."""
+        """Start the messages that update rows of single spheres and states of clusters."""
         self._spheres.begin_update(rows)
         self._states.begin_update(states)
         self._waits = True
 
     def finish_update(self) -> None:
-        """Return when they are here, if that was begun."""
+        """Wait for the messages of `begin_update`, if there are any."""
         if self._waits:
             self._spheres.finish_update()
             self._states.finish_update()
         self._waits = False
 
     def traffic(self) -> Traffic:
-        """Return what crosses ranks in a step."""
+        """Return the number of messages and bytes that cross ranks in a step."""
         return Traffic(*(sum(both) for both in zip(self._spheres.traffic(), self._states.traffic(), strict=True)))

@@ -1,4 +1,4 @@
-"""Clusters of spheres that go to their new owners, and how far they stick out of the parts of their ranks."""
+"""Migration of clusters of spheres to their new owners, and their overhang beyond the parts of their ranks."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ _CLUSTER = np.dtype([("number", np.int64), ("image", np.int32, (3,)), ("state", 
 def hand_over_clusters(
     messages: Messages, rank: int, owner: Integers, clusters: Clusters, partners: Integers | None = None
 ) -> None:
-    """Send clusters that leave a rank to their owners, and have those that come. Collective.
+    """Send clusters that leave this rank to their new owners, and receive arriving clusters. Collective.
 
     Parameters
     ----------
     messages : Messages
-        To the other ranks.
+        Messages to the other ranks.
     rank : int
-        This one.
+        Number of this rank.
     owner : (c,) int64 array
-        Rank that each of the owned clusters shall have.
+        New owner of each owned cluster.
     clusters : Clusters
-        Those of this rank.
+        Clusters of this rank. They are replaced by the clusters that remain here or arrive.
     partners : (k,) int64 array, optional
-        Ranks, rising, each of which has this one among its own; on no rank does a cluster go to any other one.
+        Neighbour ranks in increasing order; the relation is symmetric. Requires that clusters move between
+        neighbours only, on all ranks.
     """
     own, leaving = _packed(clusters), rows_leaving(rank, owner)
     rows, to = own[leaving], owner[leaving]
@@ -59,7 +60,7 @@ def _packed(clusters: Clusters) -> NDArray[Any]:
 
 
 def largest_overhang(clusters: Clusters | None) -> float:
-    """Return how far members of a rank's clusters may be from their centres, with which they are owned [m]."""
+    """Return the largest distance of members from the centre of their cluster [m]; the centre decides the owner."""
     if clusters is None:
         return 0.0
     states = clusters.states[: clusters.count]
@@ -68,9 +69,9 @@ def largest_overhang(clusters: Clusters | None) -> float:
 
 
 def unwrapped_positions(particles: Particles, clusters: Clusters | None, shape: BoxShape) -> Floats:
-    """Return positions (n, 3) of the owned particles, of members those next to the centre of their cluster [m].
+    """Return the positions (n, 3) of the owned particles, members next to the centre of their cluster [m].
 
-    Those lie beside the part of the rank, while positions in the box may be at its other end.
+    A member's position that is wrapped into the box may be at the opposite end, far from the part of its rank.
     """
     if clusters is None:
         return particles.position

@@ -1,7 +1,7 @@
-"""What ranks do in steps with the same lists, called by kernels: agreement, and the messages that refresh ghosts.
+"""Communication of ranks in steps with unchanged lists, called by kernels: agreement and updates of ghosts.
 
-Python between two kernels takes some tens of microseconds a step, more than the messages themselves. Functions of MPI
-are called by their addresses, with the handles that mpi4py has of communicator, types and persistent requests.
+Python between two kernels takes some tens of microseconds a step, more than the messages themselves. Therefore kernels
+call functions of MPI by their addresses, with mpi4py's handles of the communicator, types and persistent requests.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ if TYPE_CHECKING:
 _FUNCTIONS = "MPI_Iallreduce", "MPI_Waitall", "MPI_Startall", "MPI_Testall"
 
 IALLREDUCE, WAITALL, STARTALL, TESTALL, COMMUNICATOR, TYPE, MAXIMUM = range(7)
-"""Where addresses of functions and handles are that stay the same."""
+"""Indices of the constant entries of `handles`: functions of MPI, communicator, type of numbers, operation."""
 
 STATUS, STATES, FLAG, QUESTION, SENDS, SENDING, RECEIVES, RECEIVING = range(7, 15)
-"""Where addresses of what MPI reads and writes are, and numbers of requests: the status, MPI's own of requests, the
-flag of `MPI_Testall`, the request of the all-reduce, requests of sends and how many they are, those of receives."""
+"""Indices of the entries of `handles` for memory that MPI reads and writes: the status of this rank, MPI's statuses of
+requests, the flag of `MPI_Testall`, the request of the all-reduce, send requests and their number, receive requests and
+their number."""
 
 HANDLES = 15
 
 
 @threaded_kernel
 def gather_rows(rows: Floats, chosen: Integers, gathered: Floats) -> None:
-    """Copy chosen rows one behind the other: many are on their way from memory at once, unlike with `numpy.take`."""
+    """Copy chosen rows to consecutive rows of `gathered`. Many memory accesses overlap, unlike with `numpy.take`."""
     for place in prange(len(chosen)):
         row = chosen[place]
         for column in range(rows.shape[1]):
@@ -47,7 +48,7 @@ def gather_rows(rows: Floats, chosen: Integers, gathered: Floats) -> None:
 
 @uncounted_serial_kernel
 def ask(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> None:
-    """Begin to all-reduce the status of this rank, and gather the owned rows that others need meanwhile."""
+    """Start the all-reduce of this rank's status, and meanwhile gather the owned rows that neighbours need."""
     mine, entries = handles[STATUS], np.int64(status.shape[1])
     failed = call_c(
         handles[IALLREDUCE],
@@ -63,7 +64,7 @@ def ask(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen:
 
 @uncounted_serial_kernel
 def agree(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> None:
-    """Wait for the answer of all ranks."""
+    """Wait for the result of the all-reduce."""
     failed = call_c(handles[WAITALL], (np.int64(1), handles[QUESTION], handles[STATES]))
     status[FAILURE, 0] = max(status[FAILURE, 0], failed)
 
@@ -72,7 +73,7 @@ def agree(gather: Call, status: Integers, handles: Integers, rows: Floats, chose
 def begin_update(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """Send the gathered rows to the neighbours, and begin to receive theirs."""
+    """Start to send the gathered rows to the neighbours, and to receive theirs."""
     failed = call_c(handles[STARTALL], (handles[RECEIVING], handles[RECEIVES]))
     failed = max(failed, call_c(handles[STARTALL], (handles[SENDING], handles[SENDS])))
     status[FAILURE, 0] = max(status[FAILURE, 0], failed)
@@ -80,7 +81,7 @@ def begin_update(
 
 @uncounted_serial_kernel
 def poll(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> None:
-    """Let messages get on: MPI sends and receives large ones in several parts, and looks after these when called."""
+    """Let MPI progress its messages: it transfers large ones in several pieces, and only while it is called."""
     states = handles[STATES]
     failed = call_c(handles[TESTALL], (handles[RECEIVING], handles[RECEIVES], handles[FLAG], states))
     failed = max(failed, call_c(handles[TESTALL], (handles[SENDING], handles[SENDS], handles[FLAG], states)))
@@ -91,7 +92,7 @@ def poll(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen
 def gather_only(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """Gather the rows that others need, as `ask` does, for a rank in a rehearsal: it has no others to agree with."""
+    """Gather the rows that neighbours need, as `ask` does, for a rank in a rehearsal, which runs alone."""
     call_kernel(gather, (rows, chosen, gathered))
 
 
@@ -99,7 +100,7 @@ def gather_only(
 def finish_update(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """Wait for what the neighbours send; see `decomposition.ghosts.Ghosts.finish_update`."""
+    """Wait for the rows of the neighbours; see `decomposition.ghosts.Ghosts.finish_update`."""
     states, sends, receives = handles[STATES], handles[SENDS], handles[RECEIVES]
     failed = call_c(handles[WAITALL], (handles[RECEIVING], receives, states))
     failed = max(failed, call_c(handles[TESTALL], (handles[SENDING], sends, handles[FLAG], states)))
@@ -107,14 +108,14 @@ def finish_update(
 
 
 def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
-    """Return calls that gather rows and send nothing: for a rank in a rehearsal."""
+    """Return calls for a rank in a rehearsal: they gather rows and send nothing."""
     status, none = np.zeros((3, 3), np.int64), np.zeros(0, np.int64)
     given = call_of(gather_rows, (rows, chosen, gathered)), status, none, rows, chosen, gathered
     return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, 0, given, status)
 
 
 def calls_of(status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
-    """Return calls that agree and send, by what they are given; they are compiled, and not called."""
+    """Compile the calls that agree and send, for arguments of these types, without calling them; return them."""
     given = call_of(gather_rows, (rows, chosen, gathered)), status, handles, rows, chosen, gathered
     return ExchangeCalls(
         call_of(ask, given), call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given),
@@ -123,12 +124,12 @@ def calls_of(status: Integers, handles: Integers, rows: Floats, chosen: Integers
 
 
 class CompiledMessages:
-    """Calls for the steps of one rank.
+    """Calls of MPI that kernels make in the steps of one rank.
 
     Parameters
     ----------
     communicator : mpi4py communicator
-        Of all ranks.
+        Communicator of all ranks.
     """
 
     def __init__(self, communicator: Any) -> None:
@@ -146,15 +147,15 @@ class CompiledMessages:
 
     @property
     def are_possible(self) -> bool:
-        """Whether the functions of MPI have been found, and the communicator is one that they know."""
+        """Whether the functions of MPI have addresses in this process, and the communicator belongs to MPI."""
         return bool(self._handles[: len(_FUNCTIONS)].all())
 
     def _handles_of(self, objects: Sequence[Any]) -> Integers:
-        """Return the handles of objects of MPI, numbers of 32 bits or pointers."""
+        """Return the handles of MPI objects: 32-bit numbers or pointers."""
         return np.array([self._mpi._handleof(one) for one in objects], np.uint64).view(np.int64)
 
     def take_requests(self, sends: Sequence[Any], receives: Sequence[Any]) -> None:
-        """Use these persistent requests from now on."""
+        """Use these persistent requests for all further messages."""
         kind = np.int32 if self._mpi._sizeof(self._mpi.Request) == 4 else np.int64
         self._kept = [self._handles_of(some).astype(kind) for some in (sends, receives)]
         room = max(len(sends), len(receives)) * self._mpi._sizeof(self._mpi.Status)
@@ -164,21 +165,21 @@ class CompiledMessages:
         self._handles[SENDING], self._handles[RECEIVING] = len(sends), len(receives)
 
     def calls(self, rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
-        """Return the calls by which kernels agree, and send these rows, chosen ones of the owned.
+        """Return the calls by which kernels agree and send the chosen rows.
 
         Parameters
         ----------
         rows : (n, w) array
-            Of owned particles and ghosts.
+            Rows of owned particles and ghosts.
         chosen : (k,) int64 array
-            Rows to send.
+            Indices of the rows to send.
         gathered : (k, w) array
-            The buffer that they are sent from.
+            Buffer from which the rows are sent.
         """
         self._status[:] = 0
         return calls_of(self._status, self._handles, rows, chosen, gathered)
 
     def check(self, status: Integers) -> None:
-        """Raise the error that a call has noted, if there is one."""
+        """Raise the MPI error that a call has recorded, if any."""
         if status[FAILURE, 0]:
             raise self._mpi.Exception(int(status[FAILURE, 0]))

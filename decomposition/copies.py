@@ -1,4 +1,4 @@
-"""Copies of particles that neighbours need, and those of theirs that come here: once for each detection."""
+"""Copies of particles that neighbours need, and copies that neighbours send: exchanged once per detection."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Sizes(NamedTuple):
-    """How far particles reach, by their size, and by their speed relative to a box that deforms.
+    """Reach of particles, which depends on their size, and on their speed relative to a box that deforms.
 
     Attributes
     ----------
     reach : callable
-        Returns the reaches [m] of radii [m], velocities [m/s] and positions [m].
+        Returns the reaches [m] for radii [m], velocities [m/s] and positions [m].
     radii : (L,) array
-        Largest of each level of size, rising [m].
+        Largest radius of each level of size, in increasing order [m].
     """
 
     reach: Callable[[Floats, Floats, Floats], Any]
@@ -38,21 +38,21 @@ class Sizes(NamedTuple):
         return self.reach(*(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity", "position")))
 
     def reach_of_owned(self, particles: Particles) -> Any:
-        """Return the reaches of the particles that a rank owns [m]."""
+        """Return the reaches of the owned particles [m]."""
         return self.reach(particles.radius, particles.velocity, particles.position)
 
 
 class Copied(NamedTuple):
-    """Copies of a detection, k neighbours.
+    """Copies that a detection has exchanged with k neighbours.
 
     Attributes
     ----------
     rows : list of k int64 arrays
-        Owned rows that each neighbour has copies of.
+        Owned rows that were copied to each neighbour.
     ghosts : (g,) structured array
-        Rows of the type `decomposition.packing.ghost_type` that have come, by neighbour.
+        Received rows of the type `decomposition.packing.ghost_type`, in the order of neighbours.
     numbers : (k,) int64 array
-        How many from each.
+        Number of rows from each neighbour.
     """
 
     rows: list[Integers]
@@ -61,39 +61,39 @@ class Copied(NamedTuple):
 
 
 class Swap(Protocol):
-    """What exchanges rows with neighbours: `decomposition.messages.Messages`."""
+    """Exchange of rows with neighbours, as in `decomposition.messages.Messages`."""
 
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
-        """Send rows to ranks that send some here; return theirs in the order of ranks, and how many."""
+        """Send rows to ranks that also send rows here; return their rows in the order of ranks, and the row counts."""
         ...
 
 
 def extents_of(particles: Particles, position: Floats, sizes: Sizes) -> Floats:
-    """Return the extents (L, `EXTENT`) of particles at these positions (n, 3) [m], of each level alone."""
+    """Return the extents (L, `EXTENT`) of particles at positions (n, 3) [m], separately for each level of size."""
     level = levels_of(particles.radius, sizes.radii)
     return extents_of_levels(position, sizes.reach_of_owned(particles), level, len(sizes.radii))
 
 
 class Selection:
-    """Says which particles of a rank are copied to another one.
+    """Selection of the particles that a rank copies to its neighbours.
 
     Parameters
     ----------
     particles : Particles
-        Of this rank.
+        Particles of this rank.
     sizes : Sizes
-        Of particles, the same on every rank.
+        Levels of size and reaches, the same on every rank.
     extents : (L, `EXTENT`) array
-        Of the particles of this rank of each level and all below.
+        Extents of this rank's particles; the row of a level includes all lower levels.
     repeats : Repeats
-        How the box repeats.
+        Periodic images of the box.
 
     Attributes
     ----------
     particles : Particles
-        As given.
+        Particles of this rank.
     levels : int
-        Of size.
+        Number of levels of size.
     """
 
     def __init__(self, particles: Particles, sizes: Sizes, extents: Floats, repeats: Repeats) -> None:
@@ -105,12 +105,12 @@ class Selection:
         self._cells: Cells | None = None
 
     def layer(self, extents: Floats) -> Integers:
-        """Return the rows that may touch a particle of their own or a lower level of a rank with these extents."""
+        """Return the rows that may touch a particle of their own or a lower level on a rank with these extents."""
         mark_layer(self._position, self._reach, self._level, extents, tuple(self._repeats), self._mark)
         return np.flatnonzero(self._mark)
 
     def partners(self, rows: Integers, copies: NDArray[Any]) -> Integers:
-        """Return the rows besides those given that may touch one of these copies of larger particles."""
+        """Return the rows, other than `rows`, that may touch one of these copies of larger particles."""
         level = levels_of(copies["radius"], self._sizes.radii)
         if not len(self._mark) or level.max(initial=0) == 0:
             return np.empty(0, np.int64)
@@ -125,25 +125,25 @@ class Selection:
 
 
 def split_rows(rows: NDArray[Any], numbers: Integers) -> list[NDArray[Any]]:
-    """Return the rows of each of k neighbours, so many (k,) after the other."""
+    """Split rows into k arrays, one per neighbour; `numbers` (k,) are their lengths."""
     return np.split(rows, np.cumsum(numbers))[:-1]
 
 
 def exchange_copies(messages: Swap, selection: Selection, neighbours: Integers, extents: Floats) -> Copied:
-    """Exchange copies of particles with the neighbours of a rank; they all call this at the same time.
+    """Exchange copies of particles with the neighbours of a rank, which call this function at the same time.
 
-    With more than one level of size there is a second round: of small particles near copies of larger ones.
+    With several levels of size there is a second round, for small particles near received copies of larger ones.
 
     Parameters
     ----------
     messages : Swap
-        To the other ranks.
+        Messages to the other ranks.
     selection : Selection
-        Of the particles of this rank.
+        Selection of the particles of this rank.
     neighbours : (k,) int64 array
-        Ranks, rising; each has this one among its own.
+        Ranks in increasing order. The relation is symmetric: each has this rank as a neighbour.
     extents : (k, L, `EXTENT`) array
-        Of their particles of each level and all below.
+        Extents of the neighbours' particles; the row of a level includes all lower levels.
     """
     particles, rows = selection.particles, [selection.layer(one) for one in extents]
     ghosts, numbers = _swap(messages, particles, neighbours, rows)
@@ -159,7 +159,7 @@ def exchange_copies(messages: Swap, selection: Selection, neighbours: Integers, 
 def _swap(
     messages: Swap, particles: Particles, neighbours: Integers, rows: list[Integers]
 ) -> tuple[NDArray[Any], Integers]:
-    """Send the particles in these rows to each neighbour; return those that come, and how many from each."""
+    """Send the particles in `rows` to each neighbour; return the received rows, and their number per neighbour."""
     every = np.concatenate([*rows, np.empty(0, np.int64)])
     sent = np.array([len(one) for one in rows], np.int64)
     return messages.swap(neighbours, pack(particles, every, ghost_type(particles)), sent)
@@ -168,6 +168,6 @@ def _swap(
 def _interleaved(
     one: NDArray[Any], numbers: Integers, other: NDArray[Any], more: Integers
 ) -> tuple[NDArray[Any], Integers]:
-    """Return rows that have come from each neighbour in two messages, by neighbour, and their numbers."""
+    """Merge rows that arrived in two messages per neighbour, sorted by neighbour; return them and their numbers."""
     source = np.concatenate([np.repeat(np.arange(len(counts)), counts) for counts in (numbers, more)])
     return np.concatenate((one, other))[np.argsort(source, kind="stable")], numbers + more

@@ -1,6 +1,6 @@
-"""Cuts of space among ranks: which part a place is in, and which parts are near a box.
+"""Cuts of space among ranks: the part that contains a position, and the parts near a box.
 
-`decomposition.bisection` makes them.
+`decomposition.bisection` computes the cuts.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 WIDER = 1.0 + 1e-6
-"""Factor by which a walk looks farther than it has to: what it finds only has to hold all that is near."""
+"""Factor that enlarges the distances of a search: the result may contain too many parts, but must not lack any."""
 
 DEEPEST = 128
-"""Room of the stack with which a tree of cuts is walked down: at most two entries for each of up to 64 depths."""
+"""Size of the stack for the walk down a tree of cuts: at most two entries for each of up to 64 depths."""
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """A division of space in parts.
+    """A division of space into parts.
 
     Attributes
     ----------
     parts : int
-        How many.
+        Number of parts.
     axis : (parts - 1,) int64 array
-        Axis that each cut goes across.
+        Axis across which each cut is made.
     place : (parts - 1,) float64 array
-        Where on that axis [m]; what lies on it is above.
+        Coordinate of each cut along its axis [m]; a position on the cut belongs to the upper side.
     below, above : (parts - 1,) int64 arrays
-        The cut that divides each side further, or -1 minus the number of the part.
+        Cut that divides each side further, or -1 minus the number of the part.
     """
 
     parts: int
@@ -47,14 +47,14 @@ class Cuts:
     above: Integers
 
     def owners(self, position: Floats) -> Integers:
-        """Return the part (n,) in which each of the positions (n, 3) lies; the outer ones have no end."""
+        """Return the part (n,) that contains each of the positions (n, 3). Outer parts extend to infinity."""
         owner = np.zeros(len(position), np.int64)
         if self.parts > 1:
             _find_owners(position, self.axis, self.place, self.below, self.above, owner)
         return owner
 
     def way_to(self, part: int) -> list[tuple[int, bool]]:
-        """Return the cuts that bound a part, that of all first, and for each whether the part is below it."""
+        """Return the cuts that bound a part, from the root of the tree down, each with whether the part is below it."""
         node, came_from, way = -1 - part, self._above_each(), []
         while node != 0 and self.parts > 1:
             upper = int(came_from[node])
@@ -63,47 +63,48 @@ class Cuts:
         return way[::-1]
 
     def box(self, part: int, whole: Floats) -> Floats:
-        """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
+        """Return the lowest and highest coordinates (6,) [m] of a part of the region `whole` (6,) [m]."""
         box = whole
         for cut, is_below in self.way_to(part):
             box = side_of(box, int(self.axis[cut]), float(self.place[cut]), is_below=is_below)
         return box.copy()
 
     def axes_of(self, part: int) -> Booleans:
-        """Return for each axis (3,) whether any cut across it bounds a part."""
+        """Return for each axis (3,) whether a cut across it bounds a part."""
         return np.isin(np.arange(3), self.axis[[cut for cut, _ in self.way_to(part)]])
 
     def _above_each(self) -> Integers:
-        """Return the parent of each cut and, at the index -1 minus its number, of each part; all are cuts."""
+        """Return the parent cut of each cut and, at the index -1 minus its number, of each part."""
         cuts = np.arange(self.parts - 1)
         above = np.zeros(max(2 * self.parts - 1, 1), np.int64)
         above[self.below], above[self.above] = cuts, cuts
         return above
 
     def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> Integers:
-        """Return the parts, rising, that come within some distance of any of these boxes, and few others.
+        """Return the parts, in increasing order, that come within some distance of any of these boxes, and few more.
 
-        The tree is walked down from its top, so that the time goes with the number of parts that are found and with
-        the logarithm of the number of all.
+        The search descends from the root of the tree. Its time grows with the number of parts in the result and with
+        the logarithm of the number of all parts.
 
         Parameters
         ----------
         boxes : (k, 7) array
-            Lowest and highest coordinates and the distance [m]; boxes whose ends are the wrong way round are empty.
+            Lowest and highest coordinates, and the distance, of each box [m]. A box is empty if a lowest coordinate
+            exceeds the highest one.
         whole : (6,) array
-            Lowest and highest coordinates of all that the parts hold [m]: the outer ones end there.
+            Lowest and highest coordinates of the contents of all parts [m]; the outer parts end there.
         repeats : Repeats
-            How the box repeats.
+            Periodic images of the box.
         """
         return np.unique(self.near_each(boxes, whole, repeats)[1])
 
     def near_each(self, boxes: Floats, whole: Floats, repeats: Repeats) -> tuple[Integers, Integers]:
-        """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
+        """Return pairs of a box and a part near it, as in `near`: indices of boxes, in increasing order, and parts."""
         return _walk(boxes, whole, tuple(repeats), self.axis, self.place, self.below, self.above)
 
 
 def side_of(box: Floats, axis: int, place: float, *, is_below: bool) -> Floats:
-    """Return what of a box (6,) [m] is on one side of a cut across an axis."""
+    """Return the portion of a box (6,) [m] on one side of a cut across an axis."""
     side = box.copy()
     if is_below:
         side[3 + axis] = min(side[3 + axis], place)
@@ -125,7 +126,7 @@ def _find_owners(
 
 @inlined
 def _is_near(boxes: Floats, box: int, part: Floats, within: float, repeats: Repeats) -> bool:
-    """Tell whether a part (1, 6) that is not empty comes within a distance of a box, by the nearest image."""
+    """Return whether the nearest image of a part (1, 6) is within a distance of a box; an empty part never is."""
     if part[0, 0] > part[0, 3] or part[0, 1] > part[0, 4] or part[0, 2] > part[0, 5]:
         return False
     return squared_gap(boxes, box, 3, part, 0, repeats[0], repeats[1]) <= within * within
@@ -135,7 +136,7 @@ def _is_near(boxes: Floats, box: int, part: Floats, within: float, repeats: Repe
 def _walk(
     boxes: Floats, whole: Floats, repeats: Repeats, axis: Integers, place: Floats, below: Integers, above: Integers
 ) -> tuple[Integers, Integers]:
-    """Return the parts near each of the boxes, one box after the other, and the numbers of the boxes before them."""
+    """Return pairs of a box and a part near it, box by box: indices of boxes, and parts."""
     waiting, corners = np.empty(DEEPEST, np.int64), np.empty((DEEPEST, 6))
     part = np.empty((1, 6))
     found, of, count = np.empty(64, np.int64), np.empty(64, np.int64), 0

@@ -1,7 +1,7 @@
-"""Ranks at work: who owns what, balance, migration with contacts, ghosts, and what is agreed.
+"""Communication of the ranks of a run: ownership, balance, migration with contacts, ghosts, and agreement.
 
-What a detection costs does not grow with the number of ranks: its messages go to ranks that get something, or that
-follow from the parts of space, and what all agree on are a few numbers in all-reduces.
+The cost of a detection does not grow with the number of ranks. Its messages go only to ranks that receive data, or that
+are near according to the parts of space. All-reduces carry a few numbers.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class RankExchange(RankGroup):
     world : World
         The ranks.
     lower, upper : (3,) sequences
-        Box [m].
+        Corners of the box [m].
     periodic : three bool
         Which axes are periodic.
     method : str
-        How space is cut, a name in `decomposition.partitioners.PARTITIONERS`.
+        Method of dividing space, a name in `decomposition.partitioners.PARTITIONERS`.
     balance : {"auto", "always", "never"}
-        When it is cut anew.
+        When space is cut again; see `decomposition.balance.Balance`.
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class RankExchange(RankGroup):
         self.reshape(BoxShape.upright(np.asarray(lower), np.where(periodic, np.subtract(upper, lower), 0.0)))
         self._ghosts = Ghosts(self._communicator)
         self._cluster_ghosts: ClusterGhosts | None = None
-        self._columns: list[Ghosts] = []  # of what ghosts get in steps besides rows, one for each field
+        self._columns: list[Ghosts] = []  # updates of further columns of ghosts, one for each field
         self._balance = Balance(balance)
-        self._neighbours = np.zeros(0, np.int64)  # at the last detection; each has this rank among its own
+        self._neighbours = np.zeros(0, np.int64)  # at the last detection; a symmetric relation
 
     def reshape(self, shape: BoxShape) -> None:
-        """Take note that the box has another shape from now on."""
+        """Record a new shape of the box."""
         self._shape = shape
         self._neighbourhood.reshape(shape)
 
     def divide(self, position: Floats) -> None:
-        """Cut space into parts with equal numbers of the particles of all ranks. Collective."""
+        """Cut space into parts with equal numbers of particles, counted over all ranks. Collective."""
         self._take(self._partition(position, self.size, over=self))
 
     def _take(self, parts: Parts) -> None:
@@ -90,16 +90,16 @@ class RankExchange(RankGroup):
 
     @property
     def cut_axes(self) -> Booleans:
-        """For each axis (3,), whether other ranks have what lies beyond this rank's part along it."""
+        """For each axis (3,), whether the region beyond this rank's part along it belongs to other ranks."""
         return self._cut_axes
 
     def owners(self, position: Floats) -> Integers:
-        """Return the rank (n,) whose part each position (n, 3) is in."""
+        """Return the rank (n,) that owns each of the positions (n, 3)."""
         return self._parts.owners(position)
 
     def near(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
-        """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each."""
-        # Outer parts have no end. For this search they end where none of the positions reaches any farther.
+        """Return pairs of a row of `position` (n, 3) and a rank with a part within this row's reach (n,)."""
+        # Outer parts extend to infinity. In this search they end at the farthest reach of the positions.
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
         whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
@@ -107,7 +107,7 @@ class RankExchange(RankGroup):
         return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._neighbourhood.repeats)
 
     def rebalance(self, position: Floats, seconds: Floats, counts: Callable[[], Floats]) -> bool:
-        """Cut anew if the imbalance has cost more than that would; return whether that was done."""
+        """Cut space again if imbalance has cost more than a cut does; return whether space was cut."""
         if not self._balance.may_cut:
             return False
         since = self._balance.since_cut(seconds)
@@ -124,9 +124,9 @@ class RankExchange(RankGroup):
         return True
 
     def _totals(self, since: Floats) -> tuple[Floats, Floats]:
-        """Return the times of all ranks for each kind of work, and the longest time and cost of cutting of any [s].
+        """Return the time of all ranks for each kind of work, and the longest time and cost of a cut of any rank [s].
 
-        A sum and a maximum are two all-reduces, which are on their way together.
+        The sum and the maximum are two all-reduces, which run concurrently.
         """
         total, mine, most = np.empty_like(since), np.array([since.sum(), self._balance.cost]), np.empty(2)
         begun = [
@@ -139,7 +139,7 @@ class RankExchange(RankGroup):
     def migrate(
         self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
     ) -> Migration | None:
-        """Send particles that have left to their new owners; return which, and what has come, None if nothing."""
+        """Send particles to their new owners; return departures and arrivals, None if this rank has neither."""
         owner = self._parts.owners(particles.position if clusters is None else clusters.centres(particles))
         elsewhere = owner[owner != self.rank]
         strange = np.setdiff1d(elsewhere, self._neighbours)
@@ -159,7 +159,7 @@ class RankExchange(RankGroup):
         radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
-        """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
+        """Append as ghosts all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
         sizes = Sizes(reach, radii)
         each = extents_of(particles, unwrapped_positions(particles, clusters, self._shape), sizes)
         extents = with_levels_below(each)
@@ -171,7 +171,7 @@ class RankExchange(RankGroup):
         self._balance.end()
 
     def _connect(self, neighbours: Integers, copied: Copied, particles: Particles, clusters: Clusters | None) -> None:
-        """Append the copies that have come, and say what keeps them up to date in steps."""
+        """Append the received copies as ghosts, and set up the messages that update them in steps."""
         copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
         begins = particles.count + np.cumsum(copied.numbers) - copied.numbers
@@ -187,7 +187,7 @@ class RankExchange(RankGroup):
             self._cluster_ghosts.connect(neighbours, copied, particles, clusters, begins)
 
     def known_ids(self, ids: Integers) -> Integers:
-        """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here; rising."""
+        """Return the union of `ids` and of the ids that the owners of this rank's ghosts pass; in increasing order."""
         given = self._messages.tell(self._ghosts.targets, ids, self._ghosts.sources)
         return np.unique(np.concatenate((ids, given)))
 
@@ -195,7 +195,7 @@ class RankExchange(RankGroup):
         self, rows: Floats, states: Floats | None = None,
         columns: Sequence[Floats] = (),
     ) -> None:  # fmt: skip
-        """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
+        """Start to update the rows of ghosts. They must not be accessed before `finish_update`."""
         for one, column in zip(self._columns, columns, strict=False):
             one.begin_update(column)
         if states is None or self._cluster_ghosts is None:
@@ -204,27 +204,27 @@ class RankExchange(RankGroup):
             self._cluster_ghosts.begin_update(rows, states)
 
     def finish_update(self) -> None:
-        """Return when the ghosts are as `begin_update` found their originals."""
+        """Wait until the rows of ghosts equal their originals at the time of `begin_update`."""
         for one in (self._ghosts, *self._columns):
             one.finish_update()
         if self._cluster_ghosts is not None:
             self._cluster_ghosts.finish_update()
 
     def agree(self, mine: Integers) -> Integers:
-        """Return the largest of each entry over the ranks: by a non-blocking all-reduce, as others do in kernels."""
+        """Return the largest of each entry over the ranks, by a non-blocking all-reduce as in kernels."""
         result = np.empty_like(mine)
         self._communicator.Iallreduce(mine, result, self._mpi.MAX).Wait()
         return result
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
-        """Return how kernels agree and refresh these rows; None if copies of clusters or columns are as well."""
+        """Return the calls by which kernels agree and update rows; None with clusters or further columns of ghosts."""
         return self._ghosts.calls(rows) if self._cluster_ghosts is None and not self._columns else None
 
     def check_calls(self, status: Integers) -> None:
-        """Raise the error of MPI that calls have noted, if there is one."""
+        """Raise the MPI error that kernels have recorded, if any."""
         self._ghosts.check_calls(status)
 
     def traffic(self) -> Traffic:
-        """Return what this rank sends and receives in a step, for the present ghosts."""
+        """Return the messages and bytes of this rank in a step, for the present ghosts."""
         of_rows = self._ghosts if self._cluster_ghosts is None else self._cluster_ghosts
         return Traffic(*map(sum, zip(*(one.traffic() for one in (of_rows, *self._columns)), strict=True)))

@@ -1,4 +1,4 @@
-"""One rank fails, all ranks end: with one message, a non-zero exit code, and never a hang."""
+"""The failure of one rank ends all ranks: with one message, a non-zero exit code, and without a hang."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-# How long a failed rank waits for the others to fail as well. An error that all ranks meet, such as a bad
-# case file, reaches them within milliseconds; the rest is for a crowded machine.
+# Time that a failed rank waits for the other ranks to fail as well [s]. An error that all ranks meet, such as a bad
+# case file, reaches all of them within milliseconds; the larger value allows for a busy machine.
 GRACE_SECONDS = 0.4
-# How long the launcher gets to pass a message on: once it is told to end the ranks, it drops what they wrote.
+# Time that the launcher gets to forward a message [s]. Once it ends the ranks, it discards their output.
 FORWARD_SECONDS = 0.2
 _POLL_SECONDS = 0.005
 _KEYBOARD_INTERRUPT = 130
-_NOBODY_READS = 141  # as of a program that SIGPIPE has ended
-_NO_ROOM = 2  # as of wrong input: the user can help it
+_NOBODY_READS = 141  # exit code of a program that SIGPIPE has ended
+_NO_ROOM = 2  # exit code of wrong input: the user can correct it
 _UNEXPECTED = "unexpected error, please report it"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What one rank has to say about its end."""
+    """Message and exit code of a failed rank."""
 
     text: str
     code: int
@@ -40,7 +40,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """Describe `error`: the one line of an error of pdem's own, the traceback of any other."""
+        """Describe `error`: in one line if it is an error of pdem itself, otherwise by the traceback."""
         if isinstance(error, PdemError):
             return cls(str(error), error.exit_code, "stopped" if isinstance(error, Interrupted) else "error")
         if isinstance(error, KeyboardInterrupt):
@@ -54,7 +54,7 @@ class Failure:
         return cls("".join(traceback.format_exception(error)).rstrip(), 1, _UNEXPECTED)
 
     def message(self, ranks: str = "") -> str:
-        """Return the text for the user; `ranks` says whose it is, empty if everyone's."""
+        """Return the text for the user. `ranks` names the failed ranks; it is empty if all ranks failed alike."""
         if not self.text:
             return ""
         where = f"{ranks}: " if ranks else ""
@@ -64,7 +64,7 @@ class Failure:
 
 
 def _full_place(error: OSError) -> str:
-    """Return what has no room: a file, or standard output, which then still holds what it could not write."""
+    """Return the name of the file without room, or standard output if it cannot write its buffered text."""
     if error.filename:
         return f"{error.filename}:"
     try:
@@ -76,14 +76,14 @@ def _full_place(error: OSError) -> str:
 
 @dataclass(frozen=True)
 class Guard:
-    """How failing ranks reach each other, and end those that have not failed.
+    """Communication of failed ranks, and the means to end ranks that have not failed.
 
     Attributes
     ----------
     communicator : mpi4py.MPI.Intracomm
-        All ranks, used for nothing else: no message of the run can be mistaken for one about its end.
+        All ranks. Used only for failures, so that no message of the run can be mistaken for one about its end.
     abort : callable
-        Ends every rank, this one too, with an exit code; does not return.
+        Ends every rank, including this one, with an exit code; does not return.
     """
 
     communicator: Any
@@ -101,7 +101,7 @@ def run_guarded(function: Callable[[], int | None], guard: Guard | None) -> int:
     except BrokenPipeError as error:
         if guard is not None:
             return end(Failure.of(error), guard)
-        # who has read the output has gone, as `head` does: nothing is wrong, and nobody left to tell
+        # the reader of the output, such as `head`, has ended: this is not an error, and nobody is left to be informed
         _silence(1)
         return _NOBODY_READS
     except BaseException as error:
@@ -109,7 +109,7 @@ def run_guarded(function: Callable[[], int | None], guard: Guard | None) -> int:
 
 
 def guard_uncaught(guard: Guard) -> None:
-    """Let an exception that nobody catches end all ranks."""
+    """Install an exception hook by which an uncaught exception ends all ranks."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         end(Failure.of(error.with_traceback(trace)), guard)
@@ -118,27 +118,27 @@ def guard_uncaught(guard: Guard) -> None:
 
 
 def end(failure: Failure, guard: Guard | None) -> int:
-    """Report `failure` once for all ranks and return its code, or abort if other ranks have not failed."""
+    """Report `failure` once for all ranks and return its code; abort if some ranks have not failed."""
     if guard is None:
         _print(failure.message())
         return failure.code
     ranks = guard.communicator
-    # Higher ranks wait longer: where several fail, but not all, one of them aborts before the others speak.
+    # Higher ranks wait longer: where several but not all ranks fail, the lowest one aborts before higher ones print.
     if all_come(ranks, GRACE_SECONDS + 0.02 * min(ranks.rank, 10)):
         failures = ranks.allgather(failure)
         if ranks.rank == 0:
             _print("\n".join(_grouped(failures)))
-        all_come(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
+        all_come(ranks)  # no rank leaves before the message is out: the launcher would end the remaining ranks
         return int(failures[0].code)
     _print(failure.message(f"rank {ranks.rank}"))
     time.sleep(FORWARD_SECONDS)
-    _silence(2)  # MPI's own words about the abort: the user has just been told the reason
+    _silence(2)  # suppress MPI's own message about the abort: the user has read the reason
     guard.abort(failure.code)
     return failure.code
 
 
 def all_come(ranks: Any, seconds: float = math.inf, poll_seconds: float = _POLL_SECONDS) -> bool:
-    """Wait until all ranks have called this, without keeping a core busy; return False if not after some time [s]."""
+    """Wait, without occupying a core, until all ranks have called this; return False if `seconds` pass before."""
     request, deadline = ranks.Ibarrier(), time.monotonic() + seconds
     while not request.Test():
         if time.monotonic() > deadline:
@@ -167,7 +167,7 @@ def _print(message: str) -> None:
 
 
 def _silence(stream: int) -> None:
-    """Send what is still written to standard output (1) or error (2) nowhere."""
+    """Discard all further text for standard output (1) or standard error (2)."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream)
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Refreshing ghosts: one message per neighbour and direction in every step, from buffers that are kept."""
+"""Updates of ghosts: one message per neighbour and direction in every step, from reused buffers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ROW_BYTES = 8 * PACKED
-"""Bytes of one ghost in the message of a step."""
+"""Size of one ghost in the message of a step [bytes]."""
 
 
 def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
-    """Put copies of particles of others, rows of the type `decomposition.packing.ghost_type`, behind the owned ones."""
+    """Append copies of other ranks' particles (rows of `decomposition.packing.ghost_type`) to the owned ones."""
     particles.reserve(particles.count + len(copies))
     particles.ghosts = len(copies)
     for name in copies.dtype.names or ():
@@ -34,14 +34,14 @@ def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
 
 
 class _Link(NamedTuple):
-    """Consecutive rows of an array that go to a neighbour, or that come from it."""
+    """Consecutive rows of an array that are sent to a neighbour or received from it."""
 
     other: int
     first: int
     number: int
 
     def of(self, rows: Floats) -> Floats:
-        """Return these rows of an array."""
+        """Return the linked rows of an array."""
         return rows[self.first : self.first + self.number]
 
 
@@ -50,16 +50,16 @@ def _links(ranks: Sequence[int], begins: Sequence[int], numbers: Sequence[int]) 
 
 
 class Ghosts:
-    """The messages that keep the ghosts of this rank and of its neighbours up to date.
+    """Messages that keep the ghosts of this rank and of its neighbours up to date.
 
     Parameters
     ----------
     communicator
-        Of all ranks.
+        Communicator of all ranks.
     tag : int
-        Of the messages, see `decomposition.tags`.
+        Tag of the messages; see `decomposition.tags`.
     width : int
-        Numbers of a row.
+        Numbers per row.
     """
 
     def __init__(self, communicator: Any, tag: int = GHOST_ROWS, width: int = PACKED) -> None:
@@ -74,18 +74,18 @@ class Ghosts:
         self._compiled = CompiledMessages(communicator)
 
     def connect(self, neighbours: Integers, rows: Sequence[Integers], numbers: Integers, begins: Integers) -> None:
-        """Say what goes where.
+        """Set up the messages.
 
         Parameters
         ----------
         neighbours : (k,) int64 array
-            Ranks, rising.
+            Neighbour ranks in increasing order.
         rows : sequence of k int64 arrays
-            Owned rows to send to each.
+            Owned rows to send to each neighbour.
         numbers : (k,) array
-            Ghosts from each.
+            Number of ghosts from each neighbour.
         begins : (k,) array
-            First row of the ghosts from each; the others follow.
+            First row of the ghosts from each neighbour; its further ghosts follow.
         """
         ranks, lengths = neighbours.tolist(), [len(one) for one in rows]
         self._rows = np.concatenate([np.empty(0, np.int64), *rows])
@@ -95,7 +95,7 @@ class Ghosts:
         self._target = None
 
     def _arrive_in(self, rows: Floats) -> None:
-        """Have persistent messages that arrive in these rows; none may be on its way."""
+        """Create persistent messages that arrive in these rows; no message may be in transit."""
         if self._target is not None and self._target.ctypes.data == rows.ctypes.data:
             return
         for request in (*self._receives, *self._sends):
@@ -111,21 +111,21 @@ class Ghosts:
 
     @property
     def targets(self) -> Integers:
-        """Ranks that have ghosts of this rank's particles, rising."""
+        """Ranks that have ghosts of this rank's particles, in increasing order."""
         return np.array([link.other for link in self._sending], np.int64)
 
     @property
     def sources(self) -> Integers:
-        """Ranks of whose particles there are ghosts here, rising."""
+        """Ranks that own this rank's ghosts, in increasing order."""
         return np.array([link.other for link in self._receiving], np.int64)
 
     def traffic(self) -> Traffic:
-        """Return what crosses ranks in a step, as seen from here."""
+        """Return the messages and bytes of this rank in a step."""
         out, into = (8 * self._width * sum(link.number for link in side) for side in (self._sending, self._receiving))
         return Traffic(len(self._sending), len(self._receiving), out, into)
 
     def begin_update(self, rows: Floats) -> None:
-        """Send owned rows to the neighbours, and begin to receive theirs."""
+        """Start to send owned rows to the neighbours, and to receive theirs."""
         if not self._sending and not self._receiving and not self._sends:
             return
         self._mpi.Prequest.Waitall(self._sends)
@@ -135,16 +135,16 @@ class Ghosts:
         self._mpi.Prequest.Startall(self._sends)
 
     def finish_update(self) -> None:
-        """Wait for what the neighbours send.
+        """Wait for the rows of the neighbours.
 
-        What goes to them is not waited for here, or a rank that is early would wait for those that are late; its
-        buffers are free again when the next update begins.
+        The function does not wait for sends: a rank that is early would wait for ranks that are late. The next update
+        waits until the send buffers are free.
         """
         self._mpi.Prequest.Waitall(self._receives)
-        self._mpi.Prequest.Testall(self._sends)  # a chance for messages that want their sender's help
+        self._mpi.Prequest.Testall(self._sends)  # lets MPI progress messages that need their sender's help
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
-        """Return how kernels do the same, and agree; see `pdem.containers.exchange.Exchange.calls`."""
+        """Return the calls by which kernels update ghosts and agree; see `pdem.containers.exchange.Exchange.calls`."""
         if not self._compiled.are_possible:
             return None
         self._mpi.Prequest.Waitall(self._sends)
@@ -152,5 +152,5 @@ class Ghosts:
         return self._compiled.calls(rows, self._rows, self._buffer)
 
     def check_calls(self, status: Integers) -> None:
-        """Raise the error of MPI that calls have noted, if there is one."""
+        """Raise the MPI error that kernels have recorded, if any."""
         self._compiled.check(status)

@@ -1,7 +1,7 @@
-"""Rows of all ranks in one order, divided anew: what the ranks write into one file, each a part without gaps.
+"""One order for the rows of all ranks, in contiguous parts: each rank writes its part into a common file.
 
-Rows of a rank may go to all others, so that messages are all-to-all, and numbers of rows are arrays with an entry for
-each rank. Only output and fills at the beginning need such an order, no step and no detection.
+Rows of a rank may go to all other ranks, so the messages are all-to-all, and row counts are arrays with one entry per
+rank. Only output and initial fills need such an order; steps and detections do not.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 class RankRows:
-    """Rows by their keys over all ranks, in equal parts; see `containers.global_order.OrderedRows`. Collective.
+    """Rows sorted by keys over all ranks, in equal parts; see `containers.global_order.OrderedRows`. Collective.
 
-    No rank gets more than its part, whatever the keys are.
+    No rank receives more than its part, for any keys.
 
     Parameters
     ----------
     communicator : mpi4py communicator
-        The ranks.
+        Communicator of the ranks.
     over : Group
         The same ranks.
     keys : sequence of (n,) int64 arrays
-        The order is by the first, then by the next; of the same keys the rows of lower ranks come first.
+        Keys of the sort, the most significant first. Among equal keys, rows of lower ranks come first.
     block : int
-        Parts begin at multiples of it.
+        Parts begin at multiples of this number of rows.
 
     Attributes
     ----------
     begin, count, total : int
-        First row of this rank's part, its rows, and all.
+        First row of this rank's part, number of its rows, and number of all rows.
     """
 
     def __init__(self, communicator: Any, over: Group, keys: Sequence[Integers], block: int) -> None:
@@ -59,27 +59,27 @@ class RankRows:
         self._row[arrived - self.begin] = np.arange(self.count)
 
     def take(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Hand over a column; return this rank's part of it. Collective."""
+        """Redistribute a column; return this rank's part of it. Collective."""
         rows = taken(column, self._order)
         return taken(hand_over(self._communicator, rows, self._sent, self._received)[0], self._row)
 
 
 def ends_of_parts(total: int, size: int, block: int) -> Integers:
-    """Return where the part of each rank ends: equal numbers of blocks of rows, as far as they go.
+    """Return the end of each rank's part: equal numbers of blocks of rows, as nearly as possible.
 
     Parameters
     ----------
     total, size, block : int
-        Rows, ranks, and rows of a block.
+        Number of rows, number of ranks, and rows of a block.
     """
     blocks = -(-total // block)
     return np.minimum(np.arange(1, size + 1, dtype=np.int64) * blocks // size * block, total)
 
 
 def places_of(communicator: Any, over: Group, keys: Sequence[Integers]) -> Integers:
-    """Return the number that each row has among those of all ranks. Collective.
+    """Return the index of each row in the common order of all ranks' rows. Collective.
 
-    Only the keys travel: to ranks by ranges of the first, where they are sorted and counted, and the numbers back.
+    Only keys are sent: each to the rank that sorts its range of the first key. The indices are sent back.
     """
     owner = _ranges(keys[0], over)
     order = np.argsort(owner, kind="stable")
@@ -95,9 +95,9 @@ def places_of(communicator: Any, over: Group, keys: Sequence[Integers]) -> Integ
 
 
 def _ranges(keys: Integers, over: Group) -> Integers:
-    """Return for each key (n,) the rank in whose range it is; ranges rise with ranks and hold about equal numbers.
+    """Return the rank (n,) that sorts the range of each key. Ranges rise with ranks and have about equal sizes.
 
-    Space is cut in the same way: keys are places on a line. Equal keys are in one range.
+    Keys are divided like space, as coordinates on a line. Equal keys are in one range.
     """
     line = np.zeros((len(keys), 3))
     line[:, 0] = keys
@@ -107,16 +107,16 @@ def _ranges(keys: Integers, over: Group) -> Integers:
 def hand_over(
     communicator: Any, rows: NDArray[Any], sent: Integers, received: Integers | None = None
 ) -> tuple[NDArray[Any], Integers]:
-    """Send rows, sorted by rank, to all ranks; return what they have sent and the numbers of rows. Collective.
+    """Send rows, sorted by rank, to all ranks; return the received rows and their number per rank. Collective.
 
     Parameters
     ----------
     communicator : mpi4py communicator
-        The ranks.
+        Communicator of the ranks.
     rows : (n, ...) array
-        Of any type that is bytes.
+        Rows of any plain data type.
     sent, received : (P,) int64 arrays
-        Rows for each rank, and from each if that is known.
+        Number of rows for each rank, and optionally the number from each rank.
     """
     rows = np.ascontiguousarray(rows)
     if received is None:

@@ -1,4 +1,4 @@
-"""Ranks that add up, share and hand over, wherever their particles are."""
+"""Collective operations of ranks that do not depend on the positions of particles: sums, broadcasts, routing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class RankGroup:
-    """All ranks of a run, as output and initial states need them.
+    """All ranks of a run, with the operations that output and initial states need.
 
     Parameters
     ----------
@@ -55,24 +55,24 @@ class RankGroup:
         return result
 
     def share(self, value: Any) -> Any:
-        """Return rank 0's value on every rank."""
+        """Broadcast rank 0's value to every rank."""
         return self._communicator.bcast(value)
 
     def first(self, value: Any) -> Any:
-        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        """Return on every rank the value of the first rank that has one; None if no rank has one."""
         source = self._communicator.allreduce(self.size if value is None else self.rank, self._mpi.MIN)
         return None if source == self.size else self._communicator.bcast(value, source)
 
     def before(self, count: int) -> int:
-        """Return the sum of the counts of lower ranks."""
+        """Return the sum of the counts of all lower ranks."""
         return int(self._communicator.exscan(count) or 0)
 
     def in_order(self, keys: Sequence[Integers], block: int = 1) -> RankRows:
-        """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
+        """Return the rows of all ranks sorted by keys, in equal parts; see `decomposition.global_order`."""
         return RankRows(self._communicator, self, keys, block)
 
     def collect(self, columns: Columns) -> Columns | None:
-        """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
+        """Join the columns of all ranks in the order of ranks; return them on rank 0, and None elsewhere."""
         joined = {name: self._collect_column(column) for name, column in columns.items()}
         return None if self.rank else {name: column for name, column in joined.items() if column is not None}
 
@@ -90,5 +90,5 @@ class RankGroup:
         return result
 
     def route(self, columns: Columns, targets: Integers) -> Columns:
-        """Send each row to a rank, and return those that come, in the order of ranks; see `Messages.route`."""
+        """Send each row to a rank, and return the received rows in the order of ranks; see `Messages.route`."""
         return self._messages.route(columns, targets)

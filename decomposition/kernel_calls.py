@@ -1,4 +1,4 @@
-"""What ranks do with each other, done by one process on a few particles, so that it compiles their kernels."""
+"""Compilation of the kernels of this folder: one process calls them with a few particles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RANKS = 2
 
 
 def call_kernels() -> None:
-    """Call every kernel of this room with arguments of the types that `decomposition.exchange` gives them."""
+    """Call every kernel of this folder with arguments of the types that `decomposition.exchange` passes."""
     position = np.random.default_rng(1).random((_PARTICLES, 3))
     radii = np.array([0.1, 0.3])
     radius = np.where(np.arange(_PARTICLES) % 2, 0.1, 0.3)

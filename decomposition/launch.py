@@ -1,4 +1,4 @@
-"""What a launcher (mpirun, srun) tells its processes through the environment, before MPI is started."""
+"""Information that a launcher (mpirun, srun) passes to its processes in the environment, before MPI starts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pdem.foundation.machine import available_cores
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
 
-# Launcher; variables with its number of ranks, ranks on this node, this rank. The order matters: mpirun
-# inside a batch job is seen before the batch system that started it.
+# Launchers with their environment variables: number of ranks, ranks on this node, number of this rank. The order
+# matters: mpirun inside a batch job takes precedence over the batch system that started it.
 _LAUNCHERS = (
     ("Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("MVAPICH's mpirun", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_RANK"),
     ("mpirun (PMI)", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_RANK"),
     ("srun", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_PROCID"),
 )
-# Launchers that name the rank but not how many there are: only MPI itself can tell.
+# Launchers that announce the rank but not the number of ranks: only MPI itself knows that number.
 _SILENT_LAUNCHERS = (("a PMIx launcher", "PMIX_RANK"), ("PALS", "PALS_RANKID"))
 _OPEN_MPI = _LAUNCHERS[0][0]
-# How names of variables begin that are for the started process alone, not for what that starts.
+# Prefixes of variables that are meant for the started process alone, not for its child processes.
 _PRIVATE = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_", "HYDI_", "PALS_", "SLURM_")
 _YIELD = "MPIR_CVAR_ENABLE_HEAVY_YIELD"
 _OFF = "", "0", "no", "false", "off"
@@ -36,16 +36,16 @@ class ForeignLauncherError(LaunchError):
 
 @dataclass(frozen=True)
 class Launch:
-    """What the launcher announces.
+    """Announcement of the launcher.
 
     Attributes
     ----------
     launcher : str
-        Its name, for messages.
+        Name of the launcher, for messages.
     ranks : int or None
-        Number of processes it started, None if it does not say.
+        Number of processes that it started; None if it does not announce it.
     ranks_on_node : int or None
-        How many of them run on this node, None if it does not say.
+        Number of these processes on this node; None if it does not announce it.
     rank : int
         Number of this process.
     """
@@ -57,7 +57,7 @@ class Launch:
 
 
 def read_launch(environment: Mapping[str, str] | None = None) -> Launch | None:
-    """Return what the launcher of this process announces, None if no launcher started it."""
+    """Return the announcement of the launcher of this process; None if no launcher started it."""
     environment = os.environ if environment is None else environment
     for launcher, ranks, ranks_on_node, rank in _LAUNCHERS:
         count = _largest_number(environment.get(ranks))
@@ -72,25 +72,25 @@ def read_launch(environment: Mapping[str, str] | None = None) -> Launch | None:
 
 
 def launched_ranks(environment: Mapping[str, str] | None = None) -> int:
-    """Return the number of ranks the launcher announces: 1 without one, or if it does not say."""
+    """Return the number of ranks that the launcher announces; 1 without a launcher or an announcement."""
     launch = read_launch(environment)
     return 1 if launch is None or launch.ranks is None else launch.ranks
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment for a process that is no rank, whoever has started this one."""
+    """Return an environment for a child process that is not a rank, even if this process is one."""
     return {name: value for name, value in environment.items() if not name.startswith(_PRIVATE)}
 
 
 def check_library(library: str, launch: Launch | None) -> None:
-    """Refuse an MPI library that would end the process without a clear word under this launcher.
+    """Reject an MPI library that would end the process without a clear message under this launcher.
 
     Parameters
     ----------
     library : str
         The library's description of itself (``MPI_Get_library_version``).
     launch : Launch or None
-        The launcher, if there is one.
+        The launcher, if any.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def check_library(library: str, launch: Launch | None) -> None:
 
 
 def check_size(size: int, launch: Launch | None) -> None:
-    """Refuse a communicator that is not as large as the launcher announced.
+    """Reject a communicator with a different size than the launcher announced.
 
     Raises
     ------
     ForeignLauncherError
-        If the sizes differ: typically an mpirun of another MPI has started that many runs of one rank each.
+        If the sizes differ. Typically an mpirun of a different MPI has started separate runs of one rank each.
     """
     if launch is not None and launch.ranks is not None and size != launch.ranks:
         raise ForeignLauncherError(
@@ -124,11 +124,11 @@ def check_size(size: int, launch: Launch | None) -> None:
 def yield_when_crowded(
     threads: int, launch: Launch | None, environment: MutableMapping[str, str] | None = None
 ) -> bool:
-    """Make waiting ranks of MPICH give up their core if this node has more busy threads than cores.
+    """Make waiting ranks of MPICH yield their core if this node has more busy threads than cores.
 
-    A waiting rank otherwise spins on the core that the rank it waits for needs: some 8 ms per sum over all ranks
-    in place of 0.6 ms. Where there is a core for everyone, spinning is several times faster, so nothing is
-    set. To be called before MPI starts, which has to be started as `waits_yield` says; a setting of the user stands.
+    A waiting rank otherwise spins on the core that the awaited rank needs: a sum over all ranks takes some 8 ms instead
+    of 0.6 ms. Where each rank has a core of its own, spinning is several times faster, so nothing is set. Call this
+    function before MPI starts, and start MPI as `waits_yield` says. A setting of the user takes precedence.
 
     Returns
     -------
@@ -145,18 +145,18 @@ def yield_when_crowded(
 
 
 def waits_yield(library: str, environment: Mapping[str, str] | None = None) -> bool:
-    """Tell whether ranks shall give up their core while they wait, and MPI has to be started so that they do.
+    """Return whether waiting ranks shall yield their core and MPI must be started accordingly.
 
-    Open MPI needs nothing for it.
+    Open MPI needs no particular start.
 
-    MPICH looks at that setting only where several threads may call it (``MPI_THREAD_MULTIPLE``), since it gives up the
-    core where it would let another thread in. This costs some locks per message, so it is asked for here alone.
+    MPICH heeds the setting only where several threads may call it (``MPI_THREAD_MULTIPLE``), because it yields the core
+    at the point where it would admit a second thread. This costs some locks per message, so only this case asks for it.
     """
     environment = os.environ if environment is None else environment
     return "Open MPI" not in library and environment.get(_YIELD, "0").strip().lower() not in _OFF
 
 
 def _largest_number(text: str | None) -> int | None:
-    """Return the largest count in `text`, which may read ``8`` or, as Slurm has it, ``8(x2),4``."""
+    """Return the largest count in `text`, such as ``8`` or, in Slurm's notation, ``8(x2),4``."""
     counts = re.findall(r"(?:^|,)\s*(\d+)", text or "")
     return max(map(int, counts)) if counts else None

@@ -1,10 +1,10 @@
-"""Which particles are copied to which rank: layers as thin as their sizes allow. Nothing here knows of MPI.
+"""Selection of ghosts: layers as thin as the sizes of particles allow. This module does not use MPI.
 
-A pair across ranks is evaluated on both sides, so that each side needs a copy of the other's particle. A layer as wide
-as the largest diameter would copy every small particle near a cut. Instead particles are sorted by levels of size:
+A pair across ranks is evaluated on both sides, so each side needs a copy of the partner. A layer as wide as the largest
+diameter would copy every small particle near a cut. Instead particles are sorted by levels of size:
 
-1. A particle is sent where it may touch one of its own or a lower level: its layer is as wide as its own size. The
-   large ones, which are few, so arrive first.
+1. A particle is sent where it may touch a particle of its own or a lower level: its layer is as wide as its own size.
+   The few large particles are thus sent first.
 2. A smaller particle of the other side is sent back only if it has a large copy within reach.
 """
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 EXTENT = 7
-"""Columns of an extent: lowest and highest coordinates (6) and largest reach [m] of some particles."""
+"""Columns of an extent: lowest and highest coordinates (6) and largest reach [m] of a group of particles."""
 
 ROUNDING = 1.0 + 1e-9
-"""Distances found in different ways agree within this factor."""
+"""Distances computed in different ways agree within this factor."""
 
-_CELL = 6.0  # particles in a cell, roughly: neither empty ones nor long lists
+_CELL = 6.0  # approximate particles per cell: avoids both empty cells and long lists
 
 
 class Reaches(NamedTuple):
-    """Particles as layers see them.
+    """Properties of particles that decide which of them are copied.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class CellArrays(NamedTuple):
     lower, frequency, shape : (3,) arrays
         Corner [m], cells per length [1/m] and number of cells along each axis.
     start, order : int64 arrays
-        Those of cell c are ``order[start[c]:start[c + 1]]``.
+        Particles of cell c are ``order[start[c]:start[c + 1]]``.
     """
 
     lower: Floats
@@ -67,19 +67,19 @@ class CellArrays(NamedTuple):
 
 
 def levels_of(radius: Floats, radii: Floats) -> Integers:
-    """Return the level (n,) of each radius; `radii` (L,) are the largest of each level, rising."""
+    """Return the level (n,) of each radius; `radii` (L,) are the largest radii of the levels, in increasing order."""
     return np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
 
 
 def extents_of_levels(position: Floats, reach: Floats, level: Integers, levels: int) -> Floats:
-    """Return the extents (L, `EXTENT`) of the particles of each level alone; those of none are the wrong way round."""
+    """Return the extents (L, `EXTENT`) of the particles of each level; the extent of an empty level is inverted."""
     extents = extents_of_none((levels,))
     _widen(position, reach, level, extents)
     return extents
 
 
 def extents_of_none(shape: tuple[int, ...]) -> Floats:
-    """Return extents (..., `EXTENT`) of no particles, which are the wrong way round."""
+    """Return inverted extents (..., `EXTENT`), which contain no particles: lowest above highest coordinates."""
     extents = np.empty((*shape, EXTENT))
     extents[..., :3], extents[..., 3:6], extents[..., 6] = np.inf, -np.inf, 0.0
     return extents
@@ -89,7 +89,7 @@ def extents_of_none(shape: tuple[int, ...]) -> Floats:
 def _widen(
     position: Floats, reach: Floats, level: Integers, extents: Floats
 ) -> None:  # fmt: skip
-    """Widen the extents of each level so far that its particles are within: one pass over all."""
+    """Widen the extents of each level to include its particles, in one pass over all particles."""
     for p in range(len(level)):
         row = level[p]
         for axis in range(3):
@@ -100,7 +100,7 @@ def _widen(
 
 
 def with_levels_below(extents: Floats) -> Floats:
-    """Return extents (..., L, `EXTENT`) of each level and all below, from those of each level alone."""
+    """Return extents (..., L, `EXTENT`) that include all lower levels, from the extents of single levels."""
     joined = extents.copy()
     np.minimum.accumulate(extents[..., :3], axis=-2, out=joined[..., :3])
     np.maximum.accumulate(extents[..., 3:], axis=-2, out=joined[..., 3:])
@@ -109,7 +109,7 @@ def with_levels_below(extents: Floats) -> Floats:
 
 @inlined
 def _may_touch(p: int, position: Floats, reach: Floats, level: Integers, extents: Floats, repeats: Repeats) -> bool:
-    """Tell whether a particle may touch one of its own or a lower level of a rank with these extents."""
+    """Return whether a particle may touch a particle of its own or a lower level on a rank with these extents."""
     row = level[p]
     squared = squared_gap(position, p, 0, extents, row, repeats[0], repeats[1])
     within = (reach[p] + extents[row, 6]) * ROUNDING
@@ -120,34 +120,34 @@ def _may_touch(p: int, position: Floats, reach: Floats, level: Integers, extents
 def mark_layer(
     position: Floats, reach: Floats, level: Integers, extents: Floats, repeats: Repeats, mark: Booleans
 ) -> None:
-    """Mark the particles that may touch one of another rank of their own or a lower level.
+    """Mark the particles that may touch a particle of their own or a lower level on the other rank.
 
     Parameters
     ----------
     position, reach, level : (n, 3), (n,) and (n,) arrays
-        Of the particles of this rank; reaches are radii plus skins [m].
+        Properties of the particles of this rank; reaches are radii plus skins [m].
     extents : (L, `EXTENT`) array
-        Of the other rank.
+        Extents of the other rank.
     repeats : Repeats
-        How the box repeats, as a plain tuple.
+        Periodic images of the box, as a plain tuple.
     mark : (n,) bool array
-        Written.
+        Output.
     """
     for p in prange(len(position)):
         mark[p] = _may_touch(p, position, reach, level, extents, repeats)
 
 
 def may_meet(mine: Floats, others: Floats, repeats: Repeats) -> Booleans:
-    """Tell of ranks whether anything of theirs may touch anything of this one.
+    """Return for each rank whether any of its particles may touch any particle of this rank.
 
     Parameters
     ----------
     mine : (`EXTENT`,) array
         Extent of all particles of this rank.
     others : (P, `EXTENT`) array
-        Those of the ranks.
+        Extents of all particles of each rank.
     repeats : Repeats
-        How the box repeats.
+        Periodic images of the box.
     """
     near = np.zeros(len(others), np.bool_)
     _mark_near(mine.reshape(1, -1), others, tuple(repeats), near)
@@ -165,7 +165,7 @@ def _mark_near(mine: Floats, others: Floats, repeats: Repeats, near: Booleans) -
 
 @kernel
 def _sort_in_cells(position: Floats, cells: CellArrays) -> None:
-    """Sort particles into cells: write `start`, which must be 0, and `order`."""
+    """Sort particles into cells: write `order` and `start`, which must be 0 before."""
     lower, frequency, shape, start, order = cells
     cell = np.empty(len(position), np.int64)
     for p in range(len(position)):
@@ -185,7 +185,7 @@ def _sort_in_cells(position: Floats, cells: CellArrays) -> None:
 
 @inlined
 def _find_cells_around(x: Floats, within: float, cells: CellArrays, first: Integers, last: Integers) -> bool:
-    """Write the first and last cell (3,) along each axis that come within a distance of a place; return if any does."""
+    """Write the first and last cell (3,) along each axis within a distance of `x`; return False if there is none."""
     lower, frequency, shape, _, _ = cells
     for axis in range(3):
         low = (x[axis] - within - lower[axis]) * frequency[axis]
@@ -207,7 +207,7 @@ def _mark_in_cells(
     level: int,
     mark: Booleans,
 ) -> None:
-    """Mark the particles of lower levels in some cells that may touch a copy at this place."""
+    """Mark the particles of lower levels in a block of cells that may touch a copy at position `x`."""
     _, _, shape, start, order = cells
     for i in range(first[0], last[0] + 1):
         for j in range(first[1], last[1] + 1):
@@ -228,14 +228,14 @@ def _mark_in_cells(
 def _mark_partners(
     own: Reaches, copies: Reaches, widest: Floats, cells: CellArrays, ways: Floats, mark: Booleans
 ) -> None:
-    """Mark the particles of a rank that may touch one of these copies of a higher level; `ways` lead to its images."""
+    """Mark the particles of a rank that may touch a copy of a higher level; `ways` are the offsets of its images."""
     first, last, x = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3)
     for g in range(len(copies.position)):
         level, reach = copies.level[g], copies.reach[g]
         if level == 0:
             continue
         within = (reach + widest[level - 1]) * ROUNDING
-        for image in range(len(ways)):  # of the copy: the cells of this rank are not wrapped
+        for image in range(len(ways)):  # images of the copy, because the cells of this rank are not wrapped
             for axis in range(3):
                 x[axis] = copies.position[g, axis] + ways[image, axis]
             if _find_cells_around(x, within, cells, first, last):
@@ -254,28 +254,28 @@ def count_copies(
     repeats: Repeats,
     copies: Integers,
 ) -> None:
-    """Count what a rank sends to its neighbours, from the particles of all ranks: the same as the ranks would.
+    """Count the copies that a rank sends to its neighbours, from the particles of all ranks, as the ranks would.
 
     Parameters
     ----------
     rank : int
-        The one that sends.
+        Number of the rank that sends.
     neighbours : (k,) array
-        Ranks that it may meet.
+        Ranks that it may exchange copies with.
     first : (P + 1,) array
         Rank r has the particles ``first[r]`` to ``first[r + 1]``.
     particles : Reaches
         All particles.
     cluster : (n,) array
-        Number of the cluster of each, 0 of single spheres; members of a cluster follow each other.
+        Number of the cluster of each particle, 0 for single spheres; members of a cluster are consecutive.
     extents : (P, L, `EXTENT`) array
-        Of all ranks.
+        Extents of all ranks.
     cells : CellArrays
-        The particles of `rank`; not used where there is one level.
+        Particles of `rank`; not used with a single level.
     repeats : Repeats
-        How the box repeats, as a plain tuple.
+        Periodic images of the box, as a plain tuple.
     copies : (k, L + 2) array
-        Written: how many of each level go to each neighbour, single spheres among them, and of how many clusters.
+        Output for each neighbour: copies of each level, copies of single spheres, and copies of clusters.
     """
     begin, end = first[rank], first[rank + 1]
     levels = extents.shape[1]
@@ -305,21 +305,21 @@ def count_copies(
 
 
 class Cells:
-    """The particles of this rank in cells, to find those near copies of larger ones.
+    """Particles of this rank sorted into cells, for searches near copies of larger particles.
 
     Parameters
     ----------
     position, reach, level : (n, 3), (n,) and (n,) arrays
-        Of the particles.
+        Properties of the particles; reaches are radii plus skins [m].
     widest : (L,) array
-        Largest reach of each level and all below [m].
+        Largest reach of each level, including all lower levels [m].
     repeats : Repeats
-        How the box repeats.
+        Periodic images of the box.
 
     Attributes
     ----------
     arrays : CellArrays
-        For kernels.
+        Cells in the form that kernels use.
     """
 
     def __init__(self, position: Floats, reach: Floats, level: Integers, widest: Floats, repeats: Repeats) -> None:
@@ -337,6 +337,6 @@ class Cells:
         _sort_in_cells(position, self.arrays)
 
     def mark_partners(self, position: Floats, reach: Floats, level: Integers, mark: Booleans) -> None:
-        """Mark the particles that may touch one of these copies of a higher level, besides those marked before."""
+        """Mark the particles that may touch one of these copies of a higher level; earlier marks remain."""
         copies = Reaches(position, reach, level)
         _mark_partners(self._particles, copies, self._widest, self.arrays, self._ways, mark)

@@ -1,18 +1,18 @@
-"""Messages between ranks of which no rank knows all: to those that are named, from those that turn up.
+"""Point-to-point messages among ranks. The methods differ in the facts that the receiver has beforehand.
 
 ========== ================================= ==========================================================================
-method     who sends to this rank            how much comes
+method     sources of a rank's messages      number of rows
 ========== ================================= ==========================================================================
-notify     nobody knows before               one row from each: sparse data exchange (NBX) by synchronous sends, probes
+notify     not announced                     one row from each: sparse data exchange (NBX) by synchronous sends, probes
                                              and a barrier that does not block
-introduce  nobody knows before               one row from each, and one in return
-swap       the ranks that it sends to        found by matched probes (``MPI_Mprobe``)
-tell       others than it sends to, known    found by matched probes
-deliver    others than it sends to, known    known
-route      nobody knows before               told by `notify`, then as `deliver`
+introduce  not announced                     one row from each, and one row in return
+swap       the ranks that it sends to        determined by matched probes (``MPI_Mprobe``)
+tell       an argument                       determined by matched probes
+deliver    an argument                       an argument
+route      not announced                     announced by `notify`, then as in `deliver`
 ========== ================================= ==========================================================================
 
-Nothing here has the length of the number of ranks. Neighbourhood collectives of MPI are not used: they want a new
+No array here has the length of the number of ranks. Neighbourhood collectives of MPI are not used: they need a new
 communicator, made by all ranks, whenever the neighbours of any rank change, and lengths that both sides know.
 """
 
@@ -42,10 +42,10 @@ _PAUSE_SECONDS = 2e-5
 
 
 class _Inbox:
-    """Rows of one length that come from anywhere, received while something else is waited for.
+    """Rows of one length from any rank, received while this rank waits for a request.
 
-    It probes for messages rather than have a receive from any source wait for them: of such a receive MPICH over UCX
-    (5.0) loses what arrives while it is cancelled, and what comes from the own node while others send from outside.
+    The inbox probes for messages instead of posting a receive from any source. With MPICH over UCX (5.0) such a receive
+    loses messages that arrive while it is cancelled, and messages from the own node while other nodes send.
     """
 
     def __init__(self, communicator: Any, row: tuple[int, Any], tag: int) -> None:
@@ -55,7 +55,7 @@ class _Inbox:
         self._status = self._mpi.Status()
 
     def _receive(self) -> bool:
-        """Receive a row if one is there; return whether there was."""
+        """Receive a row if there is one; return whether a row was received."""
         if not self._communicator.Iprobe(self._mpi.ANY_SOURCE, self._tag, self._status):
             return False
         if self._count == len(self._rows):
@@ -68,26 +68,26 @@ class _Inbox:
         return True
 
     def wait(self, request: Any) -> None:
-        """Receive until a request is done."""
+        """Receive rows until a request is complete."""
         idle = 0
         while not request.Test():
             idle = 0 if self._receive() else idle + 1
-            if idle > _EAGER_PROBES:  # what is waited for may need this core
+            if idle > _EAGER_PROBES:  # the awaited rank may need this core
                 time.sleep(_PAUSE_SECONDS)
 
     def received(self) -> tuple[Integers, NDArray[Any]]:
-        """Return who has sent something, rising, and what; nothing may be on its way any more."""
+        """Return the sources in increasing order, and their rows. No message may be in transit."""
         order = np.argsort(self._sources[: self._count])
         return self._sources[: self._count][order], self._rows[: self._count][order]
 
 
 class Messages:
-    """Messages of a rank to others, by their numbers.
+    """Messages between this rank and other ranks, which are addressed by their numbers.
 
     Parameters
     ----------
     communicator : mpi4py communicator
-        Of all ranks.
+        Communicator of all ranks.
     """
 
     def __init__(self, communicator: Any) -> None:
@@ -95,24 +95,24 @@ class Messages:
         self._rounds = itertools.cycle((NOTICE, NEXT_NOTICE))
 
     def notify(self, targets: Integers, rows: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
-        """Send a row to each of some ranks, which do not know of it; return who has sent one here, and it. Collective.
+        """Send a row to each of some ranks, which do not expect it; return sources and rows received here. Collective.
 
-        A rank whose rows have all been received joins a barrier that it does not wait in, and goes on receiving until
-        all have come there (T. Hoefler, C. Siebert, A. Lumsdaine, ACM SIGPLAN Not. 45 (2010) 159).
+        A rank joins a non-blocking barrier when all its rows have been received, and continues to receive until all
+        ranks have joined (T. Hoefler, C. Siebert, A. Lumsdaine, ACM SIGPLAN Not. 45 (2010) 159).
 
         Parameters
         ----------
         targets : (k,) int64 array
-            The ranks, each once.
+            Target ranks, without repetition.
         rows : (k, w) array
-            What each gets: on all ranks rows of the same length and type.
+            Row for each target; the same length and type on all ranks.
 
         Returns
         -------
         sources : (m,) int64 array
-            Rising.
+            Source ranks in increasing order.
         rows : (m, w) array
-            From each.
+            Row of each source.
         """
         tag = next(self._rounds)  # a rank may be a round ahead
         inbox = _Inbox(self._communicator, (rows.shape[1], rows.dtype), tag)
@@ -125,16 +125,16 @@ class Messages:
         return inbox.received()
 
     def tell_partners(self, partners: Integers, targets: Integers, rows: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
-        """Do as `notify` among ranks that know each other; all zeros are nothing. Not collective.
+        """Send a row to some partners, as `notify` does, but without a collective call; a row of zeros is no message.
 
         Parameters
         ----------
         partners : (k,) int64 array
-            Ranks, rising; each has this one among its own.
+            Ranks in increasing order. The relation is symmetric: each of them has this rank as a partner.
         targets : (m,) int64 array
-            Some of them, rising.
+            Partners that get a row, in increasing order.
         rows : (m, w) array
-            What each of these gets.
+            Row for each target.
         """
         mine = np.zeros((len(partners), rows.shape[1]), rows.dtype)
         mine[np.searchsorted(partners, targets)] = rows
@@ -143,21 +143,21 @@ class Messages:
         return partners[some], theirs[some]
 
     def introduce(self, targets: Integers, row: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
-        """Send a row to some ranks, and to those that send theirs here; return all of these, and theirs. Collective.
+        """Exchange rows with the target ranks and with all ranks that have this rank as a target. Collective.
 
         Parameters
         ----------
         targets : (k,) int64 array
-            The ranks, rising.
+            Target ranks in increasing order.
         row : (w,) array
-            On all ranks of the same length and type.
+            Row of this rank; the same length and type on all ranks.
 
         Returns
         -------
         others : (m,) int64 array
-            The targets and those for which this rank is one, rising: each of them has this rank among its own.
+            Targets and ranks that have this rank as a target, in increasing order. The relation is symmetric.
         rows : (m, w) array
-            From each.
+            Row of each rank in `others`.
         """
         sources, heard = self.notify(targets, np.broadcast_to(row, (len(targets), len(row))))
         others = np.union1d(targets, sources)
@@ -175,28 +175,28 @@ class Messages:
         return others, rows
 
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
-        """Send rows to ranks that send some here, maybe none; return theirs in the order of ranks, and how many.
+        """Exchange rows with partners; return the received rows in the order of ranks, and their number per partner.
 
         Parameters
         ----------
         partners : (k,) int64 array
-            The ranks, rising; each has this one among its own.
+            Ranks in increasing order. The relation is symmetric: each of them has this rank as a partner.
         rows : (n, ...) array
-            Of any type that is bytes, sorted by partner.
+            Rows of any plain data type, sorted by partner; there may be none.
         sent : (k,) int64 array
-            Rows for each.
+            Number of rows for each partner.
         """
         return self._await(partners, rows, list(self._sends(partners, rows, sent, SWAP)), SWAP)
 
     def tell(self, targets: Integers, rows: NDArray[Any], sources: Integers) -> NDArray[Any]:
-        """Send the same rows to each of some ranks, and return the rows of others that do so, in the order of ranks.
+        """Send the same rows to each target, and return the rows of all sources in the order of ranks.
 
         Parameters
         ----------
         targets, sources : (k,) and (m,) int64 arrays
-            The ranks, rising: this one is among the targets of its sources and the sources of its targets.
+            Ranks in increasing order. This rank is a target of its sources, and a source of its targets.
         rows : (n, ...) array
-            Of any type that is bytes, maybe none.
+            Rows of any plain data type; there may be none.
         """
         whole = [np.ascontiguousarray(rows), len(rows) * _row_bytes(rows), self._mpi.BYTE]
         sends = [self._communicator.Isend(whole, target, TELL) for target in targets.tolist()]
@@ -205,7 +205,7 @@ class Messages:
     def _await(
         self, sources: Integers, like: NDArray[Any], requests: list[Any], tag: int
     ) -> tuple[NDArray[Any], Integers]:
-        """Return the rows that each source sends, and how many, when these requests are done as well."""
+        """Receive the rows of each source, and complete `requests`; return the rows and their number per source."""
         status, width = self._mpi.Status(), _row_bytes(like)
         received, found = np.empty_like(sources), []
         for place, source in enumerate(sources.tolist()):
@@ -220,16 +220,16 @@ class Messages:
     def deliver(
         self, targets: Integers, rows: NDArray[Any], sent: Integers, sources: Integers, received: Integers
     ) -> NDArray[Any]:
-        """Send rows to some ranks, and return what comes from others, who have said how much that is.
+        """Send rows to targets, and return rows from sources; both sides know the numbers of rows beforehand.
 
         Parameters
         ----------
         targets, sources : (k,) and (m,) int64 arrays
-            The ranks, rising.
+            Ranks in increasing order.
         rows : (n, ...) array
-            Of any type that is bytes, sorted by target.
+            Rows of any plain data type, sorted by target.
         sent, received : (k,) and (m,) int64 arrays
-            Rows for each target, and from each source.
+            Number of rows for each target, and from each source.
         """
         result = np.empty((int(received.sum()), *rows.shape[1:]), rows.dtype)
         some = received > 0
@@ -244,16 +244,16 @@ class Messages:
         return result
 
     def route(self, columns: Columns, targets: Integers) -> Columns:
-        """Send each row of some columns to a rank, and return those that come, in the order of ranks. Collective.
+        """Send each row of some columns to a rank, and return the received rows in the order of ranks. Collective.
 
         Rows from one rank keep their order. A rank may send rows to itself.
 
         Parameters
         ----------
         columns : mapping of (n, ...) arrays
-            On all ranks the same names and types in the same order, of any type that is bytes.
+            Columns of any plain data type, with the same names and types in the same order on all ranks.
         targets : (n,) int64 array
-            Rank for each row.
+            Target rank of each row.
         """
         order = np.argsort(targets, kind="stable")
         ranks, sent = np.unique(targets, return_counts=True)
@@ -268,7 +268,7 @@ class Messages:
             yield self._communicator.Isend(part, target, tag)
 
     def _parts(self, rows: NDArray[Any], numbers: Integers) -> Iterator[list[Any]]:
-        """Yield so many rows after the other as messages."""
+        """Yield consecutive parts with these numbers of rows, as buffers of messages."""
         width, begin = _row_bytes(rows), 0
         for number in numbers.tolist():
             yield [rows[begin : begin + number], number * width, self._mpi.BYTE]

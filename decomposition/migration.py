@@ -1,4 +1,4 @@
-"""Particles that have left the part of their rank, and their contacts, go to their new owners, wherever these are."""
+"""Migration: particles that have left the part of their rank, and their contacts, move to their new owners."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def rows_leaving(rank: int, owner: Integers) -> Integers:
-    """Return the rows of this rank that other ranks shall have, by new owner."""
+    """Return the rows of the particles that leave this rank, sorted by new owner."""
     rows = np.flatnonzero(owner != rank)
     return rows[np.argsort(owner[rows], kind="stable")]
 
 
 def counts_for(targets: Integers, owner: Integers) -> Integers:
-    """Return how many rows go to each of these ranks (k,), by the owners of the rows, rising."""
+    """Return the number of rows for each target (k,), from the sorted owners of the rows."""
     return np.searchsorted(owner, targets, side="right") - np.searchsorted(owner, targets)
 
 
 class _Leaving:
-    """The particles that leave a rank: their rows by new owner, and the new owner of each id."""
+    """The particles that leave a rank: their rows sorted by new owner, and the new owner of each id."""
 
     def __init__(self, rank: int, owner: Integers, ids: Integers) -> None:
         self.rows = rows_leaving(rank, owner)
@@ -45,7 +45,7 @@ class _Leaving:
         self._ids, self._owners = ids[self.rows][order], self.owner[order]
 
     def owners_of(self, ids: Integers) -> Integers:
-        """Return the new owner of particles by their ids, -1 of those that do not leave."""
+        """Return the new owners of particles by id; -1 for particles that stay."""
         if not len(self._ids):
             return np.full(len(ids), -1)
         place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
@@ -60,25 +60,26 @@ def migrate(
     records: Callable[[Booleans], Records],
     partners: Integers | None = None,
 ) -> Migration | None:
-    """Send particles to their owners; return which have gone and what has come, None if nothing. Collective.
+    """Send particles to their owners; return departures and arrivals, None if this rank has neither. Collective.
 
-    First ranks are told how much they get: all partners, where no particle of any rank goes elsewhere, which is nearly
-    always so; else only those that get something, and these do not know of it. Then rows are sent.
+    First the ranks announce numbers of rows: to all partners if particles move between partners only, which is nearly
+    always the case; otherwise only to receiving ranks, which do not expect the message. Then rows are sent.
 
     Parameters
     ----------
     messages : Messages
-        To the other ranks.
+        Messages to the other ranks.
     rank : int
-        This one.
+        Number of this rank.
     owner : (n,) int64 array
-        Rank that each particle of this rank shall have.
+        New owner of each particle of this rank.
     particles : Particles
-        Those of this rank.
+        Particles of this rank.
     records : callable
-        Returns the contacts of those that leave, a mask of all.
+        Returns the contacts of the leaving particles, for a mask of all particles.
     partners : (k,) int64 array, optional
-        Ranks, rising, each of which has this one among its own; on no rank does a particle go to any other one.
+        Neighbour ranks in increasing order; the relation is symmetric. Requires that particles move between
+        neighbours only, on all ranks.
     """
     leaves = owner != rank
     leaving = _Leaving(rank, owner, particles.id)
@@ -100,7 +101,7 @@ def migrate(
 
 
 def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:
-    """Return each contact once, without those that this rank has because it owned one of the particles before."""
+    """Return each contact once, without contacts that this rank has already because it owns one of the particles."""
     known = stayed[rows_among(stayed, np.concatenate((pairs.lower, pairs.higher)))]
     new = pairs.take(~(np.isin(pairs.lower, known) | np.isin(pairs.higher, known)))
     _, first = np.unique(np.stack((new.lower, new.higher)), axis=1, return_index=True)
@@ -108,10 +109,10 @@ def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:
 
 
 def _parcels(leaving: _Leaving, particles: Particles, records: Records) -> list[tuple[NDArray[Any], Integers]]:
-    """Return rows of particles, pair contacts and wall contacts that leave, with the ranks they go to, rising."""
+    """Return leaving rows of particles, pair contacts and wall contacts, with their target ranks, increasing."""
     pairs, walls = records
     one, other = leaving.owners_of(pairs.lower), leaving.owners_of(pairs.higher)
-    first, second = one >= 0, (other >= 0) & (other != one)  # a contact goes with both of its particles
+    first, second = one >= 0, (other >= 0) & (other != one)  # a contact is sent with each of its particles
     rows = np.concatenate((np.flatnonzero(first), np.flatnonzero(second)))
     to = np.concatenate((one[first], other[second]))
     order = np.lexsort((rows, to))

@@ -1,6 +1,6 @@
-"""The only place that imports mpi4py: starting, sharing a node, failing together.
+"""Start of MPI, division of a node among its ranks, and joint failure. The only module that imports mpi4py.
 
-Nothing here starts MPI when it is imported: ``pdem --help`` and serial runs need no MPI library at all.
+The import of this module does not start MPI: ``pdem --help`` and serial runs need no MPI library at all.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# A launcher that is told to end the ranks does it within milliseconds.
+# Longest wait for the launcher after an abort [s]; it normally ends the ranks within milliseconds.
 _LAUNCHER_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class World:
-    """A communicator and the share of its node that each of its ranks has.
+    """A communicator, and the share of its node that each rank has.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class World:
     cores : int
         Cores of this node that its ranks may use, together.
     threads : int
-        Threads this rank should run its kernels on.
+        Threads on which this rank should run its kernels.
     nodes : tuple of Node
         All nodes of the run, that of rank 0 first.
     """
@@ -64,7 +64,7 @@ class World:
 
     @property
     def rank(self) -> int:
-        """Number of this rank among all."""
+        """Number of this rank among all ranks."""
         return int(self.communicator.rank)
 
     @property
@@ -74,7 +74,7 @@ class World:
 
     @property
     def node_rank(self) -> int:
-        """Number of this rank among those of its node."""
+        """Number of this rank among the ranks of its node."""
         return int(self.node.rank)
 
     @property
@@ -99,7 +99,7 @@ def start_world(threads: int | None = None) -> World | None:
     Parameters
     ----------
     threads : int, optional
-        Threads per rank; by default the environment's wish, else cores / ranks of the node.
+        Threads per rank; by default the setting of the environment, or else cores / ranks of the node.
 
     Returns
     -------
@@ -109,8 +109,8 @@ def start_world(threads: int | None = None) -> World | None:
     Raises
     ------
     LaunchError
-        If no MPI library can be loaded, or it belongs to another MPI than the launcher. In the second case
-        the ranks know nothing of each other: the first raises this error, the others leave without a word.
+        If no MPI library can be loaded, or the library belongs to a different MPI than the launcher. In the second
+        case the ranks cannot communicate: the first one raises this error, and all higher ranks exit silently.
     """
     launch = read_launch()
     if launch is None or launch.ranks == 1:
@@ -129,17 +129,17 @@ def start_world(threads: int | None = None) -> World | None:
 
 
 def describe(communicator: Any, threads: int | None = None) -> World:
-    """Return the `World` of a communicator: who shares its nodes, and how the cores are shared.
+    """Return the `World` of a communicator: the ranks on each node, and the division of its cores.
 
-    Collective. A launcher may leave all cores of a node to all its ranks or bind each rank to cores of its
-    own; the union of what the ranks may use, divided by the ranks, is right in both cases.
+    Collective. A launcher may leave all cores of a node to all its ranks, or bind each rank to cores of its own. The
+    union of the cores that the ranks may use, divided by the number of ranks, is right in both cases.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Intracomm
         Ranks of a run.
     threads : int, optional
-        Threads per rank in place of the default.
+        Threads per rank instead of the default.
     """
     mpi = load_mpi()
     node = communicator.Split_type(mpi.COMM_TYPE_SHARED)
@@ -159,27 +159,27 @@ def describe(communicator: Any, threads: int | None = None) -> World:
 
 
 def load_mpi(launch: Launch | None = None) -> Any:
-    """Import mpi4py, start MPI if nobody has, and return the ``MPI`` module.
+    """Import mpi4py, start MPI unless it runs already, and return the ``MPI`` module.
 
     Parameters
     ----------
     launch : Launch, optional
-        The launcher, if its MPI should be compared with the library's before that is started.
+        The launcher, if its MPI is to be compared with the library before MPI starts.
 
     Raises
     ------
     LaunchError
-        If mpi4py is missing or finds no MPI library, or one that cannot work under this launcher.
+        If mpi4py is missing, finds no MPI library, or finds one that cannot work under this launcher.
     """
     MPI = _import_mpi()
     if not MPI.Is_initialized():
         library = MPI.Get_library_version()
         check_library(library, launch)
-        faulthandler.enable()  # a crash in a kernel or in MPI then says where it was
+        faulthandler.enable()  # a crash in a kernel or in MPI then prints its location
         with warnings.catch_warnings():
-            # mpi4py warns about a foreign launcher on every rank; `check_size` says so once and stops
+            # mpi4py warns about a foreign launcher on every rank; `check_size` reports it once and stops
             warnings.simplefilter("ignore", RuntimeWarning)
-            # kernels are threaded, only the main thread talks to MPI; but MPICH yields only to several that may
+            # kernels are threaded, but only the main thread calls MPI; MPICH yields only if several threads may call it
             MPI.Init_thread(MPI.THREAD_MULTIPLE if waits_yield(library) else MPI.THREAD_FUNNELED)
     return MPI
 
@@ -201,15 +201,15 @@ def _import_mpi() -> Any:
 
 
 def patient_barrier(communicator: Any, poll_seconds: float = 0.02) -> None:
-    """Wait for all ranks without keeping a core busy: for waits that are long, such as a compilation."""
+    """Wait for all ranks without occupying a core, for long waits such as a compilation."""
     all_come(communicator, poll_seconds=poll_seconds)
 
 
 def node_first(communicator: Any, function: Callable[[], object], is_stopped: Callable[[], object] = bool) -> None:
-    """Call `function` on one rank of each node, and on the others when that has returned. Collective.
+    """Call `function` on one rank of each node, and afterwards on the other ranks of the node. Collective.
 
-    Meant for compilation: one process per node compiles and stores, the others find it stored. An error in
-    `function` leaves the other ranks waiting, for `run_or_abort` to end.
+    Meant for compilation: one process per node compiles and stores, and the other processes load the result. An error
+    in `function` leaves the other ranks waiting until `run_or_abort` ends them.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def node_first(communicator: Any, function: Callable[[], object], is_stopped: Ca
     function : callable
         Called without arguments, once per rank.
     is_stopped : callable, optional
-        Tells whether this rank was asked to stop; if so, the others of its node do not call `function`.
+        Returns whether this rank was asked to stop; if so, the other ranks of its node do not call `function`.
     """
     if communicator is None:
         function()
@@ -236,7 +236,7 @@ def node_first(communicator: Any, function: Callable[[], object], is_stopped: Ca
 def each_node(communicator: Any, function: Callable[[], Result]) -> list[tuple[str, Result]]:
     """Call `function` on one rank of each node; return names of nodes and results, on all ranks. Collective.
 
-    The node of rank 0 comes first. Names need not differ: containers may all have the same.
+    The node of rank 0 comes first. Names need not differ: containers may all have the same name.
 
     Parameters
     ----------
@@ -255,8 +255,8 @@ def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -
     """Call `function` on all ranks and return the exit code of the process. Collective.
 
     If `function` raises on some ranks only, the first of them prints its message and ends all ranks through
-    ``MPI_Abort``, without returning. If it raises on all ranks, the message is printed once (each different
-    one once, with its ranks), and the code is returned on all ranks, for an orderly end.
+    ``MPI_Abort``, without returning. If it raises on all ranks, each distinct message is printed once, together with
+    its ranks if messages differ, and the code is returned on all ranks, for an orderly end.
 
     Parameters
     ----------
@@ -268,21 +268,22 @@ def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -
     Returns
     -------
     int
-        What `function` returned, or the exit code of the error.
+        Return value of `function`, or the exit code of the error.
     """
     return run_guarded(function, None if communicator is None else _guard(communicator))
 
 
 def guard_script(communicator: Any) -> None:
-    """Let an uncaught exception end all ranks of a user's own script, as `run_or_abort` does. Collective."""
+    """End all ranks if a user's own script raises an uncaught exception, as `run_or_abort` does. Collective."""
     guard_uncaught(_guard(communicator))
 
 
 def abort(code: int) -> NoReturn:
     """End all ranks with an exit code.
 
-    The world is aborted, whoever fails: on a duplicate of it, MPICH's launcher kills one time in ten before it
-    knows the code. And MPICH returns from the call and leaves this process running until the launcher ends it.
+    The function aborts `COMM_WORLD`, whichever communicator failed: for a duplicate, MPICH's launcher kills the ranks
+    one time in ten before it knows the code. MPICH returns from the call, and this process runs until the launcher
+    ends it.
     """
     load_mpi().COMM_WORLD.Abort(code)
     time.sleep(_LAUNCHER_SECONDS)
@@ -302,21 +303,21 @@ def warm_up(
 ) -> bool:
     """Call `function`, which calls every kernel of a run once, so that nothing is compiled twice. Collective.
 
-    One rank per node goes first. If every rank finds the cache complete there is nothing to do: a run loads what it
-    calls, and that is less.
+    One rank per node is the first. If every rank finds the cache complete, nothing is called: a run loads only the
+    kernels that it calls, which is faster.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Intracomm or None
         Ranks of the run, None for a serial run.
     function : callable
-        Calls the kernels on arrays of the types the run will use.
+        Calls the kernels on arrays of the types that the run will use.
     tag : str
-        Names what `function` covers, such as ``"3d-hertz-mindlin"``: another tag is compiled anew.
+        Names the set of kernels, such as ``"3d-hertz-mindlin"``; a new tag requires a compilation.
     announce : callable, optional
-        Called on rank 0 before a first compilation, to say that it will take a while.
+        Called on rank 0 before a first compilation, to announce a long wait.
     is_stopped : callable, optional
-        Tells whether this rank was asked to stop, so that `function` has not called all kernels.
+        Returns whether this rank was asked to stop, so that `function` has not called all kernels.
 
     Returns
     -------
@@ -339,5 +340,5 @@ def warm_up(
 
 
 def largest_on_ranks(communicator: Any, number: int) -> int:
-    """Return the largest of the numbers that ranks give, on all of them. Collective; None is this process alone."""
+    """Return the largest of the ranks' numbers on all ranks. Collective; a serial process passes None."""
     return number if communicator is None else int(communicator.allreduce(number, op=load_mpi().MAX))

@@ -1,10 +1,10 @@
-"""Which ranks may hold partners of a rank's particles: found from the parts of space, without asking all ranks.
+"""Neighbours of a rank: the ranks that may own contact partners of its particles, searched without asking all ranks.
 
-Every rank knows the parts, and where the particles of all ranks end; the levels of size have the same largest reaches
-everywhere. For each level that it has, a rank looks for the parts that particles of that level in its own come near
-enough to touch something of this or a lower level there, so that a rank with a large particle finds more parts than
-others. Of two ranks with a pair of particles between them the one with the larger finds the other, which is told. Both
-remember each other.
+Every rank knows the parts of space and the ends of the region with particles. The largest reach of each level of size
+is the same everywhere. For each of its levels, a rank searches for the parts in which its particles of this level may
+touch particles of the same or a lower level. Thus a rank with a large particle finds more parts. Of two ranks with a
+contact pair between them, the rank with the larger particle finds the second rank and notifies it. Both store each
+other as neighbours.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 LEEWAY = 0.25
-"""Fraction by which reaches may grow after ranks have met, before they have to meet again."""
+"""Fraction by which reaches may grow before ranks search for their neighbours again."""
 
 
 class _Bounds(NamedTuple):
-    """Where the particles of a rank are, and how far they reach; or what they may not pass.
+    """Bounds of the positions and reaches of a rank's particles, or limits that these bounds may not pass.
 
     Attributes
     ----------
     boxes : (L, `EXTENT`) array
-        Of each level alone.
+        Extents of each level alone.
     whole : (6,) array
-        Lowest and highest coordinates of all, along periodic axes those of the box [m].
+        Lowest and highest coordinates of all particles; along periodic axes the ends of the box [m].
     widest : (L,) array
-        Largest reach of each level and all below [m].
+        Largest reach of each level, including all lower levels [m].
     overhang : float
-        How far a particle may be outside of the part of its rank [m].
+        Largest distance of a particle from the part of its rank [m].
     """
 
     boxes: Floats
@@ -48,7 +48,7 @@ class _Bounds(NamedTuple):
     overhang: float
 
     def with_leeway(self, parts: Parts, rank: int, shape: BoxShape) -> _Bounds:
-        """Return bounds that hold as long as particles stay in the part of their rank and reach little farther."""
+        """Return bounds that are valid while particles stay in the part of their rank and their reaches grow little."""
         apart = np.where(shape.period > 0.0, 0.0, self.widest[-1])
         whole = self.whole + np.concatenate((-apart, apart))
         overhang = (1.0 + LEEWAY) * self.overhang
@@ -60,7 +60,7 @@ class _Bounds(NamedTuple):
         return _Bounds(boxes, whole, (1.0 + LEEWAY) * self.widest, overhang)
 
     def hold(self, inner: _Bounds) -> bool:
-        """Tell whether these bounds contain others."""
+        """Return whether these bounds contain the bounds `inner`."""
         return (
             self.boxes.shape == inner.boxes.shape
             and _are_within(inner.boxes, self.boxes)
@@ -71,66 +71,66 @@ class _Bounds(NamedTuple):
 
 
 def _are_within(inner: Floats, outer: Floats) -> bool:
-    """Tell whether boxes (k, >= 6) are each within another one; empty ones are."""
+    """Return whether each of the boxes (k, >= 6) is within its outer box; empty boxes are."""
     return bool((inner[:, :3] >= outer[:, :3]).all() and (inner[:, 3:6] <= outer[:, 3:6]).all())
 
 
 class Neighbourhood:
-    """The ranks that this one may have to copy particles to or from.
+    """The ranks with which this rank may exchange copies of particles.
 
-    Ranks meet those that particles anywhere in their parts may touch, even if these reach somewhat farther. As long as
-    none reaches farther still, no rank gets particles of a level that it had none of, and neither cuts nor the shape of
-    the box change, those that have met are all that matter, and nobody asks who else there is.
+    The search assumes that particles may be anywhere in their parts, and that reaches may grow by `LEEWAY`. Its result
+    remains valid, without further messages, as long as no reach grows by more, no rank gets particles of a new level,
+    and neither the cuts nor the shape of the box change.
 
-    Where cuts move, or the box deforms, ranks meet in each detection: images of particles move by the length of the box
-    times the strain since the last one, which is more than their reach in all but small boxes.
+    Where cuts move, or the box deforms, ranks search in each detection: images of particles move by the length of the
+    box times the strain since the last detection, which is more than their reach in all but small boxes.
 
     Parameters
     ----------
     messages : Messages
-        To the other ranks.
+        Messages to the other ranks.
     communicator : mpi4py communicator
-        Of all ranks.
+        Communicator of all ranks.
     rank : int
-        This one.
+        Number of this rank.
 
     Attributes
     ----------
     repeats : Repeats
-        How the box repeats.
+        Periodic images of the box.
     """
 
     def __init__(self, messages: Messages, communicator: Any, rank: int) -> None:
         self._messages, self._communicator, self._rank = messages, communicator, rank
-        self._met = np.zeros(0, np.int64)  # each has this rank among its own
+        self._met = np.zeros(0, np.int64)  # a symmetric relation
         self._bounds: _Bounds | None = None
         self._parts: Parts | None = None
         self.reshape(BoxShape.upright(np.zeros(3), np.zeros(3)))
 
     def reshape(self, shape: BoxShape) -> None:
-        """Take note that the box has another shape from now on: ranks meet anew."""
+        """Record a new shape of the box: ranks search for their neighbours again."""
         self._shape, self.repeats, self._bounds = shape, Repeats.of(shape), None
 
     def find(self, parts: Parts, each: Floats, extents: Floats, overhang: float) -> tuple[Integers, Floats]:
-        """Return the neighbours, rising, and their extents. Collective.
+        """Return the neighbours in increasing order, and their extents. Collective.
 
-        Each of them has this rank among its own. What they own lies in their parts, but for the overhang.
+        The relation is symmetric. The particles of a rank are in its part, up to the overhang.
 
         Parameters
         ----------
         parts : Parts
-            Which rank owns which part of space.
+            Division of space among the ranks.
         each, extents : (L, `EXTENT`) arrays
-            Of the particles of each level of this rank alone, and of each level and all below.
+            Extents of this rank's particles: of each level alone, and of each level with all lower levels.
         overhang : float
-            How far a particle of this rank may be outside of its part [m].
+            Largest distance of a particle of this rank from its part [m].
 
         Returns
         -------
         neighbours : (k,) int64 array
             Ranks.
         extents : (k, L, `EXTENT`) array
-            Of their particles of each level and all below.
+            Extents of the neighbours' particles; the row of a level includes all lower levels.
         """
         mine = _Bounds(each, self._shape.extended(extents[-1, :6]), extents[:, 6], overhang)
         known = self._parts is parts and self._bounds is not None and self._bounds.hold(mine)
@@ -145,7 +145,7 @@ class Neighbourhood:
         return self._met[near], theirs[near]
 
     def _agree(self, mine: _Bounds, is_unknown: bool) -> tuple[_Bounds, bool]:
-        """Return the bounds of all ranks, the boxes those of this one, and whether any does not know who matters."""
+        """Return the bounds of all ranks, with this rank's boxes, and whether any rank has to search for neighbours."""
         sent = np.concatenate((-mine.whole[:3], mine.whole[3:], [mine.overhang, is_unknown], mine.widest))
         most = np.empty_like(sent)
         self._communicator.Allreduce(sent, most, load_mpi().MAX)
@@ -153,7 +153,7 @@ class Neighbourhood:
         return _Bounds(mine.boxes, whole, most[8:], float(most[6])), bool(most[7])
 
     def _meet(self, parts: Parts, everyone: _Bounds, extents: Floats) -> Floats:
-        """Find out which ranks matter, and return what they tell of themselves. Collective."""
+        """Search for the neighbours, and return their extents. Collective."""
         self._bounds, self._parts = everyone.with_leeway(parts, self._rank, self._shape), parts
         boxes = self._bounds.boxes.copy()
         boxes[:, 6] += self._bounds.widest + self._bounds.overhang

@@ -1,7 +1,7 @@
-"""Large arrays once per node: one rank of each node makes them, the others map the same memory.
+"""Large arrays once per node: one rank of each node creates them, and its other ranks map the same memory.
 
-What was made is pickled without its buffers; these lie one after another in a window of MPI shared memory, and each
-rank builds its own objects around them. So only arrays are shared, and nobody may write into those.
+An object is pickled without its buffers. A window of MPI shared memory contains the buffers in sequence, and each
+rank builds its own object around them. Thus only arrays are shared, and nobody may write into them.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 LEAST_BUFFER = 1 << 12
-"""Bytes below which an array is not worth a place of its own: each rank has a copy."""
+"""Size below which each rank has its own copy of an array [bytes]."""
 
 LEAST_WINDOW = 1 << 20
-"""Bytes of all arrays below which each rank has a copy of all."""
+"""Total size of all arrays below which each rank has its own copies [bytes]."""
 
-_ALIGNMENT = 64  # of cache lines, and more than any kernel asks for
+_ALIGNMENT = 64  # of cache lines, and more than any kernel needs
 _SHARED_FOLDER = "/dev/shm"
 _RESERVE = 1.1
 
 
 @dataclass
 class _Window:
-    """A window that some arrays of this rank may lie in."""
+    """A window of shared memory that arrays of this rank may use."""
 
     node: Any
     window: Any
     memory: weakref.ref[Any]
 
 
-_key: list[int] = []  # under which a communicator has its windows, so that they end with it
+_key: list[int] = []  # attribute key of a communicator's windows: they end with the communicator
 
 
 def _windows_of(communicator: Any) -> list[_Window]:
@@ -59,14 +59,14 @@ def _windows_of(communicator: Any) -> list[_Window]:
 
 @dataclass(frozen=True)
 class Held:
-    """How the arrays of what was made are held.
+    """Memory that contains the arrays of an object.
 
     Attributes
     ----------
     shared, copied : int
-        Bytes in memory that the ranks of this node share, and in copies of this rank [B].
+        Size of the memory that the ranks of this node share, and of the copies of this rank [B].
     lacking : int
-        Bytes for which there was no room in shared memory, so that each rank has a copy; 0 if there was [B].
+        Size for which shared memory had no room, so that each rank has a copy; 0 if it had [B].
     """
 
     shared: int = 0
@@ -75,27 +75,27 @@ class Held:
 
 
 def once_per_node(communicator: Any, make: Callable[[], Made]) -> tuple[Made, Held]:
-    """Call `make` on one rank of each node and return what it returned on all ranks. Collective.
+    """Call `make` on one rank of each node and return its result on all ranks. Collective.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Intracomm
         Ranks of a run.
     make : callable
-        Returns anything that can be pickled. Its large arrays are shared: nobody may write into them.
+        Returns any object that can be pickled. Its large arrays are shared: nobody may write into them.
 
     Returns
     -------
     made : object
-        The same on all ranks. Memory it shares is given back by the next call, or by `release`, when no rank has any
-        of it left.
+        Equal on all ranks. Its shared memory is freed by the next call, or by `release`, when no rank of the node
+        refers to it.
     held : Held
-        Where its arrays are.
+        Memory that contains its arrays.
 
     Raises
     ------
     PdemError
-        On all ranks, the one of the lowest rank, if `make` raised any.
+        On all ranks the error of the lowest rank, if `make` raised any.
     """
     release(communicator)
     node = communicator.Split_type(load_mpi().COMM_TYPE_SHARED)
@@ -118,7 +118,7 @@ def _attempt(make: Callable[[], Made], made: list[Made]) -> PdemError | None:
 
 
 def _spread(communicator: Any, node: Any, made: list[Made]) -> tuple[Made, Held]:
-    """Hand what the first rank of a node has made to its others."""
+    """Distribute the object of a node's first rank to the other ranks of the node."""
     buffers: list[memoryview] = []
     plan = None
     if node.rank == 0:
@@ -138,7 +138,7 @@ def _spread(communicator: Any, node: Any, made: list[Made]) -> tuple[Made, Held]
 
 
 def _keep_apart(buffer: pickle.PickleBuffer, buffers: list[memoryview]) -> bool:
-    """Take a buffer out of the stream if it is large; return whether it stays in it."""
+    """Move a large buffer from the pickle stream to `buffers`; return whether the buffer stays in the stream."""
     raw = buffer.raw()
     if raw.nbytes < LEAST_BUFFER:
         return True
@@ -147,7 +147,7 @@ def _keep_apart(buffer: pickle.PickleBuffer, buffers: list[memoryview]) -> bool:
 
 
 def _places(sizes: Sequence[int]) -> list[int]:
-    """Return where each buffer begins, and the bytes of all."""
+    """Return the offset of each buffer, and the total number of bytes."""
     places = [0]
     for size in sizes:
         places.append(places[-1] + -(-size // _ALIGNMENT) * _ALIGNMENT)
@@ -155,20 +155,20 @@ def _places(sizes: Sequence[int]) -> list[int]:
 
 
 def _lacking(size: int) -> int:
-    """Return how many bytes there is no room for in shared memory: writing beyond would end the process."""
+    """Return `size` if shared memory has no room for it, else 0: a write beyond its end would end the process."""
     try:
         free = os.statvfs(_SHARED_FOLDER)
-    except OSError:  # no such system: MPI keeps windows elsewhere
+    except OSError:  # no such system: MPI stores windows elsewhere
         return 0
     return size if _RESERVE * size > free.f_bavail * free.f_frsize else 0
 
 
 def _in_window(communicator: Any, node: Any, sizes: Sequence[int], buffers: Sequence[memoryview]) -> list[memoryview]:
-    """Copy the buffers of the first rank into a new window; return views of them there. Collective on the node."""
+    """Copy the buffers of the first rank into a new window; return views of the copies. Collective on the node."""
     mpi, places = load_mpi(), _places(sizes)
     window = mpi.Win.Allocate_shared(places[-1] if node.rank == 0 else 0, 1, comm=node)
     address = window.Shared_query(0)[0].address
-    # arrays keep this object for as long as any of them is left
+    # arrays refer to this object as long as any of them exists
     memory = (ctypes.c_ubyte * places[-1]).from_address(address)
     whole: Any = np.frombuffer(memoryview(memory), np.uint8)
     whole = memoryview(whole)
@@ -182,13 +182,13 @@ def _in_window(communicator: Any, node: Any, sizes: Sequence[int], buffers: Sequ
 
 
 def release(communicator: Any) -> int:
-    """Give memory back that no rank of this node has arrays in any more; return how many windows are left. Collective.
+    """Free windows that no rank of this node refers to; return the number of remaining windows. Collective.
 
-    The ranks of a node have the same windows, in the same order; those of another may have none, for lack of room.
+    The ranks of a node have the same windows in the same order; a different node may have none, for lack of room.
     """
     windows = _windows_of(communicator)
     if any(one.memory() is not None for one in windows):
-        gc.collect()  # what is left over in cycles
+        gc.collect()  # removes unused reference cycles
     for one in list(windows):
         if one.node.allreduce(one.memory() is None, op=load_mpi().LAND):
             one.window.Free()

@@ -1,4 +1,4 @@
-"""The nodes of a run, in words."""
+"""The nodes of a run, and their description in words."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Node:
     Attributes
     ----------
     host : str
-        Its name.
+        Name of the node.
     ranks, threads, cores : int
-        Its ranks, the threads of each, and the cores that they may use together.
+        Ranks of the node, threads of each rank, and cores that the ranks may use together.
     """
 
     host: str
@@ -30,12 +30,12 @@ class Node:
 
     @property
     def crowded(self) -> bool:
-        """Whether its ranks have more threads than cores."""
+        """Whether the ranks of the node have more threads than cores."""
         return self.ranks * self.threads > self.cores
 
 
 def layout_text(nodes: Sequence[Node]) -> str:
-    """Return in one line which nodes have how many ranks and threads; empty for a single node."""
+    """Return one line with the ranks and threads of each node; empty for a single node."""
     if len(nodes) == 1:
         return ""
     hosts: dict[tuple[int, int], list[str]] = {}
@@ -49,12 +49,12 @@ def layout_text(nodes: Sequence[Node]) -> str:
 
 
 def share_text(ranks: int, threads: int) -> str:
-    """Return how many ranks there are, and threads of each."""
+    """Return the numbers of ranks and of threads per rank as text."""
     return f"{ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}"
 
 
 def crowded_text(nodes: Sequence[Node]) -> list[str]:
-    """Return a line on each node whose ranks have more threads than cores."""
+    """Return a line for each node with more threads than cores."""
     return [
         f"{one.host}: {share_text(one.ranks, one.threads)} on {one.cores} core{'s' * (one.cores > 1)}"
         for one in nodes

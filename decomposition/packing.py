@@ -1,4 +1,4 @@
-"""Rows of several columns as one block of bytes, so that one message carries them all."""
+"""Rows of several columns as one block of bytes, so that one message contains all columns."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def row_type(fields: Iterable[Field]) -> np.dtype:
-    """Return the type of one row of some fields."""
+    """Return the type of one row with these fields."""
     return np.dtype([(field.name, field.dtype, field.shape) for field in fields])
 
 
 def state_type(particles: Particles) -> np.dtype:
-    """Return the type of the row in which a particle of a table migrates: its state."""
+    """Return the type of the row of a migrating particle: its state."""
     return row_type(state_fields(particles.fields.values()))
 
 
 def ghost_type(particles: Particles) -> np.dtype:
-    """Return the type of the row in which a copy of a particle of a table comes: all that ghosts have."""
+    """Return the type of the row in which a ghost is sent: all fields that ghosts have."""
     return row_type(field for field in particles.fields.values() if field.ghosted is not Ghosted.NEVER)
 
 
@@ -43,7 +43,7 @@ def pack(particles: Particles, rows: Integers, kind: np.dtype) -> NDArray[Any]:
 
 
 def unpack(packed: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of packed particles, each an array without gaps: kernels are compiled for those."""
+    """Return the columns of packed particles as contiguous arrays, for which kernels are compiled."""
     return {name: np.ascontiguousarray(packed[name]) for name in packed.dtype.names or ()}
 
 
@@ -56,7 +56,7 @@ def pack_pairs(records: PairRecords) -> NDArray[Any]:
 
 
 def unpack_pairs(packed: NDArray[Any]) -> PairRecords:
-    """Return packed records."""
+    """Return unpacked pair records."""
     return PairRecords(packed["lower"], packed["higher"], packed["history"].T)
 
 
@@ -75,5 +75,5 @@ def pack_walls(records: WallRecords) -> NDArray[Any]:
 
 
 def unpack_walls(packed: NDArray[Any]) -> WallRecords:
-    """Return packed records."""
+    """Return unpacked wall records."""
     return WallRecords(**{name: packed[name] for name, _ in _WALL_COLUMNS}, history=packed["history"].T)

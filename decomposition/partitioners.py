@@ -1,7 +1,7 @@
-"""Ways of cutting space among ranks, by the name that a case gives them.
+"""Methods of dividing space among ranks, by their names in a case file.
 
-One more is an entry here with its name in `pdem.containers.exchange.PartitionMethod`. Ghosts need no knowledge of it:
-they follow from the extents of what the ranks near own, and the parts say which these are.
+A new method is an entry here, with its name in `pdem.containers.exchange.PartitionMethod`. Ghosts do not depend on the
+method: they follow from the extents of the ranks nearby, and the parts determine which ranks are near.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Parts(Protocol):
-    """A division of space in parts."""
+    """A division of space into parts."""
 
     def owners(self, position: Floats) -> Integers:
-        """Return the part (n,) in which each of the positions (n, 3) lies; every place is in one."""
+        """Return the part (n,) that contains each of the positions (n, 3); every position is in one part."""
         ...
 
     def box(self, part: int, whole: Floats) -> Floats:
-        """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
+        """Return the lowest and highest coordinates (6,) [m] of a part of the region `whole` (6,) [m]."""
         ...
 
     def axes_of(self, part: int) -> Booleans:
@@ -37,28 +37,30 @@ class Parts(Protocol):
         ...
 
     def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> Integers:
-        """Return the parts, rising, that come within some distance of any of these boxes, and few others.
+        """Return the parts, in increasing order, that come within some distance of any of these boxes, and few more.
 
-        The time may grow with the number of parts found, and with the number of all at most like its logarithm.
+        The time may grow with the number of parts in the result, and at most logarithmically with the number of all
+        parts.
 
         Parameters
         ----------
         boxes : (k, 7) array
-            Lowest and highest coordinates and the distance [m]; boxes whose ends are the wrong way round are empty.
+            Lowest and highest coordinates, and the distance, of each box [m]. A box is empty if a lowest coordinate
+            exceeds the highest one.
         whole : (6,) array
-            Lowest and highest coordinates of all that the parts hold [m].
+            Lowest and highest coordinates of the contents of all parts [m].
         repeats : Repeats
-            How the box repeats.
+            Periodic images of the box.
         """
         ...
 
     def near_each(self, boxes: Floats, whole: Floats, repeats: Repeats) -> tuple[Integers, Integers]:
-        """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
+        """Return pairs of a box and a part near it, as in `near`: indices of boxes, in increasing order, and parts."""
         ...
 
 
 class Partitioner(Protocol):
-    """A way of dividing space in parts of equal work."""
+    """A method of dividing space into parts of equal work."""
 
     def __call__(
         self, position: Floats, parts: int, weights: Floats | None = None, before: Any = None, over: Group | None = None
@@ -68,22 +70,22 @@ class Partitioner(Protocol):
         Parameters
         ----------
         position : (n, 3) array
-            Of the particles of this rank [m]; n may be 0.
+            Positions of the particles of this rank [m]; n may be 0.
         parts : int
-            How many.
+            Number of parts.
         weights : (n,) array, optional
-            Work of each particle; equal unless given.
+            Work of each particle; equal by default.
         before : Parts, optional
-            The present division, made by the same partitioner: as little as possible should move.
+            Present division, made by the same partitioner: as little as possible should move.
         over : Group, optional
-            The ranks that the particles are on; this process alone unless given.
+            Ranks that own the particles; by default this process alone.
         """
         ...
 
 
 @dataclass(frozen=True)
 class AxisCuts:
-    """Cuts in two across an axis, each half again, and so on, see `decomposition.bisection`.
+    """Recursive cuts in two across the longest axis; see `decomposition.bisection`.
 
     Attributes
     ----------
@@ -111,7 +113,7 @@ def bisection(lower: Sequence[float], upper: Sequence[float]) -> AxisCuts:
 
 
 def slabs(lower: Sequence[float], upper: Sequence[float]) -> AxisCuts:
-    """Return cuts across the longest axis of a box alone."""
+    """Return cuts across the longest axis of a box only."""
     return AxisCuts((longest_axis(lower, upper),))
 
 
@@ -119,4 +121,4 @@ PARTITIONERS: dict[PartitionMethod, Callable[[Sequence[float], Sequence[float]],
     "bisection": bisection,
     "slabs": slabs,
 }
-"""By name, what makes the partitioner of a box, of its corners [m]."""
+"""Factories by name: each returns the partitioner for a box with these corners [m]."""

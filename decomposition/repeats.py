@@ -1,4 +1,4 @@
-"""How a box repeats, and how far things are from each other by the nearest image."""
+"""Periodic images of a box, and distances between boxes by the nearest image."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Repeats(NamedTuple):
-    """How a box repeats: straight on along some axes, and beside itself where it leans.
+    """Periodic images of a box: straight along its axes, and shifted across the gradient axis of a tilted box.
 
     Attributes
     ----------
     period : (3,) array
-        Lengths of the periodic axes [m]; 0 for open ones, and for the gradient axis of a box that leans.
+        Lengths of the periodic axes [m]; 0 for open axes, and for the gradient axis of a tilted box.
     shifts : (k, 3) array
-        Offsets of the images across the gradient axis of a box that leans, and zero; of other boxes zero alone [m].
+        Offsets of the images across the gradient axis of a tilted box, and zero; for other boxes only zero [m].
     ways : (m, 3) array
         Offsets of all images that touch the box, and zero [m].
     """
@@ -33,7 +33,7 @@ class Repeats(NamedTuple):
 
     @classmethod
     def of(cls, shape: BoxShape) -> Repeats:
-        """Return how a box of a shape repeats."""
+        """Return the periodic images of a box of this shape."""
         ways = np.ascontiguousarray(shape.images())
         if not shape.leans:
             return cls(shape.period, np.zeros((1, 3)), ways)
@@ -42,13 +42,13 @@ class Repeats(NamedTuple):
 
     @classmethod
     def upright(cls, period: Floats) -> Repeats:
-        """Return how a box repeats that does not lean, of axes of these lengths (3,), 0 for open ones [m]."""
+        """Return the periodic images of an upright box with axes of these lengths (3,), 0 for open axes [m]."""
         return cls.of(BoxShape.upright(np.zeros(3), np.asarray(period, np.float64)))
 
 
 @inlined
 def gap_along(low: float, high: float, begin: float, end: float, period: float) -> float:
-    """Return how far the interval from `low` to `high` is from that from `begin` to `end`, by the nearest image [m]."""
+    """Return the distance between intervals `low` to `high` and `begin` to `end`, by the nearest image [m]."""
     if period > 0.0:
         ahead = (begin - low) - period * math.floor((begin - low) / period)
         behind = period - ahead - (end - begin)
@@ -60,10 +60,10 @@ def gap_along(low: float, high: float, begin: float, end: float, period: float) 
 def squared_gap(
     boxes: Floats, box: int, high: int, others: Floats, other: int, period: Floats, shifts: Floats
 ) -> float:
-    """Return the square of the distance between a row of one array and one of another, by the nearest images [m^2].
+    """Return the square of the distance between a row of `boxes` and a row of `others`, by the nearest images [m^2].
 
-    Both are boxes: lowest coordinates first, highest ones from column 3 on; those of the first from `high` on, which is
-    0 for points.
+    A row has the lowest coordinates of a box, and the highest ones from column 3 on. In `boxes` the highest ones begin
+    at column `high`, which is 0 for points.
     """
     least = math.inf
     for k in range(len(shifts)):

@@ -1,4 +1,4 @@
-"""Reruns of the papers' benchmarks and of what pdem promises: what is computed, beside what it should be.
+"""Studies that compare pdem with papers, theory and its own promises: computed values beside expected ones.
 
-Not part of the installed package: `pdem verify` finds it in the sources, where ``python -m validation`` is the same.
+Not part of the installed package: `pdem verify` finds it in the sources; ``python -m validation`` is equivalent.
 """

@@ -1,4 +1,4 @@
-"""Checks of rigid clusters beside closed forms: each takes axes to draw in and whether to take long."""
+"""Checks of rigid clusters against closed forms. Each takes axes for its plot and whether to include long runs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from pdem.run.simulation import Simulation
 
 ANGLES = (10.0, 30.0, 50.0, 70.0)
-"""Of rods over the floor when they hit it [degrees]."""
+"""Inclinations of rods to the floor when they hit it [degrees]."""
 
 RESTITUTIONS = (1.0, 0.6)
 FEET = (2, 3, 4, 6)
-"""Of bodies that land on all of their feet at once."""
+"""Numbers of feet of bodies that land on all feet at the same time."""
 
 _PARAMETER = 1.0 / 3.0
 _QUICK_STEPS, _FULL_STEPS = 20_000, 1_000_000
@@ -44,7 +44,7 @@ def _top(step: float, spin: list[float]) -> Simulation:
 
 
 def _jacobi(time: Floats) -> Floats:
-    """Return the angular velocity (n, 3) of a body with moments 1, 2, 3 that begins with (1, 0, 1)."""
+    """Return the angular velocity (n, 3) of a body with moments 1, 2, 3 and the initial spin (1, 0, 1)."""
     from scipy.special import ellipj
 
     sn, cn, dn, _ = ellipj(time, _PARAMETER)
@@ -52,7 +52,7 @@ def _jacobi(time: Floats) -> Floats:
 
 
 def _turns(step: float, end: float) -> tuple[Floats, Floats]:
-    """Return times and angular velocities (n, 3) of a free top, along its axes."""
+    """Return times and angular velocities (n, 3) of a free top, along its own axes."""
     simulation, times, spins = _top(step, [1.0, 0.0, 1.0]), [], []
     for _ in range(round(end / (10.0 * step))):
         simulation.advance(10)
@@ -62,7 +62,7 @@ def _turns(step: float, end: float) -> tuple[Floats, Floats]:
 
 
 def top(axes: Any, full: bool) -> list[StudyFinding]:
-    """Compare the spin of a free body with Jacobi's functions over a period, and how its error falls with the step."""
+    """Compare the spin of a free body with Jacobi's functions over a period, and the order of its error in the step."""
     from scipy.special import ellipk
 
     period = 4.0 * float(ellipk(_PARAMETER))
@@ -74,7 +74,7 @@ def top(axes: Any, full: bool) -> list[StudyFinding]:
     axes.plot(time[::3], spin[::3], ".", label=["axis 1", "axis 2", "axis 3"])
     axes.legend(title="line: exact")
     axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]", title="free top, along its own axes")
-    middle = np.flatnonzero(spin[:, 0] < 0.0)  # its first component vanishes after a quarter and three quarters
+    middle = np.flatnonzero(spin[:, 0] < 0.0)  # its first component vanishes after one quarter and three quarters
     first, last = middle[0], middle[-1]
     return [
         StudyFinding("period [s]", 2.0 * (_zero(time, spin, last) - _zero(time, spin, first - 1)), period, 1e-4),
@@ -85,13 +85,13 @@ def top(axes: Any, full: bool) -> list[StudyFinding]:
 
 
 def _zero(time: Floats, spin: Floats, k: int) -> float:
-    """Return when the first component vanishes between samples k and k + 1 [s]."""
+    """Return the time at which the first component vanishes between samples k and k + 1 [s]."""
     a, b = spin[k, 0], spin[k + 1, 0]
     return float(time[k] + (time[k + 1] - time[k]) * a / (a - b))
 
 
 def energy(axes: Any, full: bool) -> list[StudyFinding]:
-    """Show that a body that turns about its middle axis keeps its momentum to the bit, and its energy in bounds."""
+    """Show that rotation about the middle axis conserves the momentum bit for bit, and the energy within bounds."""
     steps = _FULL_STEPS if full else _QUICK_STEPS
     simulation = _top(0.05, [0.01, 1.0, 0.01])
     before = simulation.clusters.angular_momentum.tobytes()
@@ -122,7 +122,7 @@ def _rotation(simulation: Simulation) -> float:
 
 
 def impact(axes: Any, full: bool) -> list[StudyFinding]:
-    """Compare how the end of a slender rod bounces with J = (1 + e) v M / (1 + 3 cos^2 a)."""
+    """Compare the impulse at the end of a slender rod with J = (1 + e) v M / (1 + 3 cos^2 a)."""
     speed, findings = 0.05, []
     x = np.linspace(0.0, 90.0, 200)
     for e in RESTITUTIONS:
@@ -145,7 +145,7 @@ def impact(axes: Any, full: bool) -> list[StudyFinding]:
 
 
 def _falling_rods(speed: float, restitution: float) -> Simulation:
-    """Return rods at all angles that will hit the floor with their lower end, each for itself."""
+    """Return rods at all angles that will hit the floor with their lower end, without touching each other."""
     groups = []
     for k, angle in enumerate(ANGLES):
         height = HALF * math.sin(math.radians(angle)) + RADIUS + 2e-7
@@ -155,13 +155,13 @@ def _falling_rods(speed: float, restitution: float) -> Simulation:
 
 
 def _spin_after(angle: Floats, restitution: float, speed: float) -> Floats:
-    """Return the angular velocity of a slender rod after its end has hit a smooth floor [rad/s]."""
+    """Return the angular velocity of a slender rod after the impact of its end on a smooth floor [rad/s]."""
     cosine = np.cos(np.radians(angle))
     return 3.0 * (1.0 + restitution) * speed * cosine / (HALF * (1.0 + 3.0 * cosine**2))
 
 
 def several(axes: Any, full: bool) -> list[StudyFinding]:
-    """Compare the rebound from N equal feet with that of a damping ratio sqrt(N m / M) as large, m shown by a foot."""
+    """Compare rebounds from N feet with those at sqrt(N m / M) times the damping ratio, m the mass shown by a foot."""
     findings = []
     for asked in (0.3, 0.5, 0.8):
         found = _landed(asked)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def heap(notebook: Notebook) -> FindingTable:
-    """Return slopes of the heaps of the example ``clusters``, and draw how its grains lie at the end."""
+    """Return the slopes of the heaps of the example ``clusters``, and draw the final positions of its grains."""
     folder = notebook.folder.resolve() / "heap"
     case = Case.read(next(iter(write_example("clusters", folder))))
     simulation = Simulation(case, threads=notebook.threads)

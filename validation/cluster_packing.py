@@ -1,8 +1,7 @@
-"""Beds of smooth rods of some lengths: a little longer than wide they pack denser than spheres.
+"""Beds of smooth rods of several lengths: rods slightly longer than wide pack denser than spheres.
 
-Jammed beds of hard rods with round ends, without order, are densest where the rods are 1.45 times as long as wide:
-they then fill 0.721 of the space (PubMed Central, PMC10405222), spheres 0.64. Here rods have fallen on a floor, which
-leaves them a little looser.
+Jammed random beds of hard rods with round ends are densest if the rods are 1.45 times as long as wide: they fill 0.721
+of the space (PubMed Central, PMC10405222), spheres 0.64. Here rods fall on a floor, and the bed is slightly looser.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ ASPECTS = (1.0, 1.2, 1.4, 1.7, 2.5)
 """Length of rods over their width."""
 
 _RADIUS = 1e-3
-"""Of spheres of the volume of all rods [m]."""
+"""Radius of spheres with the volume of a rod [m]."""
 
 _COUNT, _SIDE = 300, 10.0 * _RADIUS
 _STEP, _END = 1.2e-5, 0.5
 _LAW = {"normal_stiffness": 200.0, "restitution": 0.3}
 _LOOSE = 0.25
-"""Share of the space that balls about the rods have at first."""
+"""Initial volume fraction of the bounding spheres of the rods."""
 
 _WINDOW = (4.0 * _RADIUS, 12.0 * _RADIUS)
-"""Heights between which the share of the space is taken: neither floor nor surface [m]."""
+"""Heights between which the filled share is measured, away from floor and surface [m]."""
 
 
 def rod(aspect: float) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def rod(aspect: float) -> dict[str, Any]:
 def poured(aspect: float) -> tuple[Floats, float]:
     """Return centres (n, 3) and radius of the spheres of smooth rods that have fallen on a floor [m].
 
-    All rods have one volume; the box is periodic in x and y.
+    All rods have the same volume; the box is periodic in x and y.
     """
     width = (1.0 + 1.5 * (aspect - 1.0)) ** (-1.0 / 3.0)
     balls = _COUNT * 4.0 / 3.0 * math.pi * (aspect * width * _RADIUS) ** 3
@@ -62,17 +61,17 @@ def poured(aspect: float) -> tuple[Floats, float]:
 
 
 def filled_share(places: Floats, radius: float) -> float:
-    """Return the share of points between two heights that lie in spheres of one radius [m] at places (n, 3) [m]."""
+    """Return the share of points between two heights inside spheres of one radius [m] at positions (n, 3) [m]."""
     rng = np.random.default_rng(1)
     points = rng.uniform((0.0, 0.0, _WINDOW[0]), (_SIDE, _SIDE, _WINDOW[1]), (200_000, 3))
     wrapped = np.column_stack((places[:, :2] % _SIDE, places[:, 2]))
-    # The tree takes a length of 0 for an axis without periods.
+    # The tree interprets a length of 0 as an axis without a period.
     away, _ = cKDTree(wrapped, boxsize=(_SIDE, _SIDE, 0.0)).query(points)
     return float((away < radius).mean())
 
 
 def packing(notebook: Notebook) -> FindingTable:
-    """Return the share of the space of beds of rods, and draw it over their length."""
+    """Return the filled share of the space of beds of rods, and draw it over the length of the rods."""
     shares = [filled_share(*poured(aspect)) for aspect in ASPECTS]
     with notebook.plot("packing") as axes:
         axes.plot(ASPECTS, shares, "o-")

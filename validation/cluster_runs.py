@@ -1,7 +1,7 @@
 """Small runs of rigid clusters for their study: tops, rods, rings of feet.
 
-Masses and moments of inertia of the bodies are given in round numbers, those of slender rods and thin rings, so that
-what is expected of them does not come from the volumes that pdem integrates.
+Masses and moments of inertia of the bodies are round numbers, those of slender rods and thin rings, so that expected
+values do not depend on the volumes that pdem integrates.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 GRAVITY = 9.81
 RADIUS = 1e-3
-"""Of all spheres [m]."""
+"""Radius of all spheres [m]."""
 
 DENSITY = 1000.0
-"""Of the clusters [kg/m^3]; walls are rigid."""
+"""Density of the clusters [kg/m^3]; walls are rigid."""
 
 STIFFNESS = 1e6
-"""Of contacts [N/m]: so stiff that a body hardly turns while it touches."""
+"""Stiffness of contacts [N/m], so large that a body hardly rotates during a contact."""
 
 HALF = 4.0 * RADIUS
 """Half the length of a rod, between the centres of its first and its last sphere [m]."""
 
 VOLUME = 3e-8
-"""Of rods and rings [m^3]."""
+"""Volume of rods and rings [m^3]."""
 
 ROD = {
     "spheres": [[k * RADIUS, 0.0, 0.0, RADIUS] for k in range(-4, 5)],
@@ -58,9 +58,9 @@ _ROUGH = {"law": "linear", "normal_stiffness": STIFFNESS, "friction": 0.5, "rest
 
 
 def ring(feet: int) -> dict[str, Any]:
-    """Return a shape with spheres on a horizontal circle of two radii about its centre, with the mass in them.
+    """Return a shape with spheres on a horizontal circle of two radii about its centre, which contain all the mass.
 
-    Two of them have the moments of a dumb-bell, more those of a thin ring.
+    Two spheres have the moments of a dumb-bell, more spheres those of a thin ring.
     """
     wide = 2.0 * RADIUS
     angles = [2.0 * math.pi * k / feet for k in range(feet)]
@@ -74,7 +74,7 @@ def ring(feet: int) -> dict[str, Any]:
 
 
 def cluster(shape: str, place: Sequence[float], **more: Any) -> dict[str, Any]:
-    """Return a group of particles that is one cluster at a place [m], as its shape is drawn unless `more` turns it."""
+    """Return a group of particles with one cluster at a position [m], in the orientation of its shape by default."""
     return {"material": "grain", "shape": shape, "positions": [list(place)], "orientation": "aligned", **more}
 
 
@@ -87,17 +87,17 @@ def simulate(
     Parameters
     ----------
     groups : sequence of mapping
-        As ``[[particles]]``.
+        Entries of ``[[particles]]``.
     shapes : mapping
-        As ``[shapes]``.
+        Section ``[shapes]``.
     step : float
-        [s].
+        Time step [s].
     law : mapping, optional
-        Keys of the linear law with other values than those of a smooth one without loss.
+        Keys of the linear law that differ from a smooth law without losses.
     mesh : Mesh, optional
-        In place of the floor.
+        Mesh instead of the floor.
     method : str
-        How contacts with walls are resolved.
+        Method for contacts with walls.
     **domain
         Keys of ``[domain]``.
     """

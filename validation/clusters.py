@@ -1,6 +1,6 @@
-"""Study of rigid clusters: beside closed forms of tops, impacts and falls, and with the long runs heaps and beds.
+"""Study of rigid clusters: closed forms of tops, impacts and falls, and with the long runs heaps and beds.
 
-A check is one entry of `CHECKS`; the functions are in `validation.cluster_checks`.
+A check is an entry of `CHECKS`; the functions are in `validation.cluster_checks`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Check(NamedTuple):
     Attributes
     ----------
     name : str
-        Of its picture.
+        Name of its picture.
     title : str
-        Of its table.
+        Title of its table.
     run : callable
-        Takes axes and whether the long runs are included, and returns findings.
+        Takes axes and whether long runs are included, and returns findings.
     """
 
     name: str
@@ -45,11 +45,11 @@ CHECKS = (
     Check("sliding", "a slender rod slides down on a smooth floor", checks.sliding_down),
     Check("single", "a cluster of one sphere is a sphere", checks.single),
 )
-"""The quick checks; a new one is one entry."""
+"""The quick checks; add an entry for a new check."""
 
 
 def run(notebook: Notebook) -> Iterator[StudyResult]:
-    """Yield a table for each check, and with `Notebook.full` of heaps and of beds."""
+    """Yield a table for each check, and with `Notebook.full` tables of heaps and of beds."""
     for check in CHECKS:
         with notebook.plot(check.name) as axes:
             findings = check.run(axes, notebook.full)

@@ -119,7 +119,7 @@ def packing(notebook: Notebook) -> FindingTable:
 
 @cache
 def _discs() -> dict[str, NDArray[Any]]:
-    """Return the initial discs; cached, because their placement takes longer than a short run."""
+    """Return the initial discs; cached, because their placement is slower than a short run."""
     return initial_particles(*cooling_case())
 
 
@@ -129,7 +129,7 @@ def _simulation(threads: int, detection: str, state: Groups | None = None) -> Si
 
 
 class TimedRun:
-    """A run of the gas whose blocks of steps are timed; with a file it goes on from there if it was interrupted.
+    """A run of the gas in timed blocks of steps; with a file, an interrupted run continues from its last block.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class TimedRun:
     threads : int
         Threads of the simulation.
     file : path, optional
-        Where its state and times are kept after each block.
+        File for state and times after each block.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class TimedRun:
             self.simulation.advance(_QUICK_STEPS)
 
     def advance(self, steps: int) -> None:
-        """Take the steps of the next block."""
+        """Run the steps of the next block."""
         begin = time.perf_counter()
         self.simulation.advance(steps)
         self.seconds.append((time.perf_counter() - begin) / steps)
@@ -210,9 +210,9 @@ def cooling(notebook: Notebook) -> FindingTable:
 
 
 def alternate(detections: Mapping[str, str], notebook: Notebook, steps: int) -> dict[str, TimedRun]:
-    """Return runs by name, `steps` later: advanced in turns, so that what else the machine does slows all of them.
+    """Return runs by name after `steps` steps, advanced in turn so that other programs slow all of them equally.
 
-    Those of a full study keep their places in the folder of the notebook.
+    In a full study each run continues from its file in the folder of the notebook.
     """
     blocks, folder = (_FULL_BLOCKS if notebook.full else _BLOCKS), notebook.folder / "cooling"
     runs = {

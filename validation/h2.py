@@ -26,9 +26,9 @@ PARTS = (
     impacts, continuity, holes, sliding, sliding_as_published, concave, across_facets, on_meshes, sliding_down_meshes,
     mixer,
 )  # fmt: skip
-"""Of the study; a new one is one entry."""
+"""Parts of the study; add an entry for a new part."""
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the tables of the study as they are done."""
+    """Yield the tables of the study, each when it is complete."""
     yield from in_parts(notebook, PARTS)

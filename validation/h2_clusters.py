@@ -1,7 +1,7 @@
-"""Rigid clusters on meshed walls: what they do does not depend on how a floor is divided into facets.
+"""Rigid clusters on meshed walls: their motion does not depend on the division of a floor into facets.
 
-The paper shows that for a sphere (sect. 6.1.4). A cluster touches with several spheres at once, each of which crosses
-edges by itself; what these do to the cluster must add up to the same on any mesh.
+The paper shows this for a sphere (sect. 6.1.4). A cluster touches the wall with several spheres, and each sphere
+crosses edges independently. The sum of their effects on the cluster must be equal on all meshes.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 WIDTH = 0.2
-"""Of the floor [m]."""
+"""Width of the floor [m]."""
 
 MESHES = {"one quad": 0, "600 triangles": 280}
-"""Floors, and how many points there are between their corners."""
+"""Floors, by the number of points between their corners."""
 
 _START, _END = math.radians(20.0), math.radians(80.0)
 _SAMPLES, _EVERY = 40, 1000
 
 
 def floor_of(points: int) -> Mesh:
-    """Return a square floor at height 0: one quad, or triangles between its corners and points at random places.
+    """Return a square floor at height 0: one quad, or triangles between its corners and points at random positions.
 
     Parameters
     ----------
     points : int
-        Their number.
+        Number of points.
     """
     corners = 0.5 * WIDTH * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
     if not points:
@@ -50,7 +50,7 @@ def floor_of(points: int) -> Mesh:
 
 
 def thrown(points: int, method: str, samples: int | None = None) -> tuple[Floats, Simulation]:
-    """Return places, velocities and spins of a rod that is thrown on a rough floor, and rolls and slides over it."""
+    """Return positions, velocities and spins of a rod that is thrown on a rough floor, and rolls and slides over it."""
     motion = {"velocity": [0.3, 0.2, -0.5], "angular_velocity": [20.0, -30.0, 10.0]}
     rod = cluster("rod", (-5e-3, -3e-3, 3.0 * RADIUS), orientation={"axis": [0.0, 1.0, 0.2], "angle": 20.0})
     simulation = simulate(
@@ -67,7 +67,7 @@ def thrown(points: int, method: str, samples: int | None = None) -> tuple[Floats
 
 
 def on_meshes(notebook: Notebook) -> FindingTable:
-    """Return by how much the motion of a rod depends on the mesh of the floor that it is thrown on; plot it."""
+    """Return the differences between motions of a rod thrown on various meshes of the floor; plot them."""
     findings = []
     for method in METHODS:
         tracks = [thrown(points, method) for points in MESHES.values()]
@@ -83,7 +83,7 @@ def on_meshes(notebook: Notebook) -> FindingTable:
 
 
 def differences(method: str, apart: Floats) -> list[StudyFinding]:
-    """Return the largest differences (9,) of places, velocities and spins with their limit."""
+    """Return the largest differences (9,) of positions, velocities and spins with their limit."""
     names = ("place [radii]", "velocity [m/s]", "spin times radius [m/s]")
     return [
         at_most(f"{method}: {name}", float(apart[3 * number : 3 * number + 3].max()), 1e-9)
@@ -108,7 +108,7 @@ def sliding_down_meshes(notebook: Notebook) -> FindingTable:
 
 
 def slid(points: int, method: str) -> tuple[Floats, Floats, float]:
-    """Return tilts to the vertical [rad], spins [rad/s], and how far the centre has moved aside [m]."""
+    """Return tilts to the vertical [rad], spins [rad/s], and the lateral displacement of the centre [m]."""
     place = (0.0, 0.0, HALF * math.cos(_START) + RADIUS)
     turned: dict[str, Any] = {"axis": [0.0, 1.0, 0.0], "angle": 90.0 - math.degrees(_START)}
     simulation = simulate(

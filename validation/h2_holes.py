@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from validation.h2_runs import Track
 
 END = 2.5
-"""Time at which the spheres rest [s]."""
+"""Time at which the spheres are at rest [s]."""
 
 HOLE_CONTACTS = (("square", 4, 0), ("cross", 0, 4), ("heart", 2, 1))
 """Holes, and the numbers of edges and of vertices that their spheres touch at rest."""
@@ -29,7 +29,7 @@ _TOP = 1.0
 
 
 def holes(notebook: Notebook) -> FindingTable:
-    """Return the rest positions of three spheres, beside statics; plot their speeds (Fig. 23)."""
+    """Return the final positions of three spheres, beside statics; plot their speeds (Fig. 23)."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings, tracks = [], []
     for method in METHODS:
@@ -50,7 +50,7 @@ def holes(notebook: Notebook) -> FindingTable:
 
 
 def resting_findings(method: str, track: Track, simulation: Simulation) -> list[StudyFinding]:
-    """Return rest, heights and contacts at the end of a run of `h2_holes`."""
+    """Return final speeds, heights and contacts of a run of `h2_holes`."""
     records = simulation.system.contacts.wall_records()
     speed = np.linalg.norm(track.velocity, axis=2)
     energies = simulation.energies()
@@ -78,7 +78,7 @@ def resting_findings(method: str, track: Track, simulation: Simulation) -> list[
 
 
 def rest_height(contacts: int) -> float:
-    """Return the height of the centre over the plate where its weight is in balance [m].
+    """Return the height of the centre above the plate at which the weight is in balance [m].
 
     All contacts are `HOLE_RADIUS` from the axis of the hole, at equal angles around it.
     """
@@ -93,7 +93,7 @@ def rest_height(contacts: int) -> float:
 
 
 def wedging(contacts: int, height: float) -> float:
-    """Return the friction that balances a sphere at this height, over its Coulomb limit; 0 without need of friction.
+    """Return the friction that balances a sphere at this height, over its Coulomb limit; 0 if no friction is needed.
 
     n (N sin(angle) - T cos(angle)) = m g gives T, the friction of each contact along its meridian.
     """
@@ -115,7 +115,7 @@ def _speed_at_touch() -> float:
 
 
 def frictionless_findings(method: str, step: float) -> list[StudyFinding]:
-    """Return the rest positions of spheres without friction that fall beside the axes."""
+    """Return the final positions of spheres without friction that fall beside the axes."""
     places = [[TILE * (number - 1) + _OFF_CENTRE, 0.5 * _OFF_CENTRE, 0.4] for number in range(3)]
     simulation = example(
         "h2_holes", f"time.step={step}", f'detection.walls="{method}"', "interactions.ball-boundary.friction=0.0",

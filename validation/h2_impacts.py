@@ -147,7 +147,7 @@ def _plot_continuity(notebook: Notebook, track: Track) -> None:
     with notebook.plot("fig20_continuity", 2) as panels:
         for sphere, axes in enumerate(panels):
             force_on_sphere, away = track.force[:, sphere], -np.array(directions[sphere])
-            # the block is turned by 90 degrees: its upward axis points back, its forward axis up
+            # the block is rotated by 90 degrees: its upward axis points back, its forward axis up
             up, ahead = force_on_sphere[:, 2], force_on_sphere @ away
             axes.plot(track.time, np.linalg.norm(force_on_sphere, axis=1), "k", linewidth=2.0, label="force")
             parts = np.cos(turned) * up - np.sin(turned) * ahead, np.sin(turned) * up + np.cos(turned) * ahead

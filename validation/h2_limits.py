@@ -91,7 +91,7 @@ def jumps_at(mesh: Mesh, gamma: float, angle: float, method: str) -> dict[str, f
 
 
 def _limits(mesh: Mesh, place: float, distance: float, height: float, method: str) -> dict[str, Floats]:
-    """Return the limits of the forces at `place`, extrapolated: at the crease itself h2 regards it as flat."""
+    """Return the limits of the forces at `place`, extrapolated because h2 treats the crease itself as flat."""
     near = [_forces(mesh, [place + times * distance, 0.3, height], method) for times in (1.0, 2.0, 3.0)]
     return {law: 3.0 * (near[0][law] - near[1][law]) + near[2][law] for law in POWERS}
 
@@ -120,7 +120,7 @@ def _angles() -> Floats:
 
 
 def _jumps_of_runs(notebook: Notebook) -> list[StudyFinding]:
-    """Return the jumps at 170 degrees, of a run of `h2_crease` and of the resolution alone."""
+    """Return the jumps at 170 degrees, of a run of `h2_crease` and of the contact resolution alone."""
     step, angle = _FULL_STEP if notebook.full else _QUICK_STEP, np.radians(CREASE_SLOPE)
     findings, tracks = [], {}
     for method in METHODS:
@@ -232,7 +232,7 @@ FRICTION, DEPTH, SPEED, START, STIFFNESS = 0.3, 0.02, 1.0, 0.1, 1e4
 
 
 def missing_work() -> float:
-    """Return the error of the work of friction by eq. 43, not approximated."""
+    """Return the error of the work of friction by eq. 43, without approximation."""
     slip = FRICTION * DEPTH * 3.5
     return slip / (2.0 * TILE_LENGTH - slip)
 

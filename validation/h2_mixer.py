@@ -1,6 +1,6 @@
 """Sect. 6.2 of the double hierarchy paper: the rotary mixer, times of phases and work of stages.
 
-The paper searches in every step, and so does the run that is compared with it. The paper used a core of an Intel Xeon
+The paper searches in every step, as does the run that is compared with it. The paper used a core of an Intel Xeon
 E5-2670: shares can be compared, times cannot.
 """
 
@@ -53,7 +53,7 @@ _STAGES = {"potential": "facets to test", "touched": "facets that intersect", "c
 
 @dataclass(frozen=True)
 class RunLength:
-    """Length of runs: settling and rotation [s], samples, steps per thread count."""
+    """Length of runs: settling and rotation [s], samples, steps for each number of threads."""
 
     settle: float
     turn: float
@@ -151,7 +151,7 @@ def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> FindingT
     Parameters
     ----------
     run, skinned : MixerRun
-        Runs with a search in every step, as published, and with lists that last.
+        Runs with a search in every step, as published, and with persistent lists.
     length : RunLength
         Length of both.
     """
@@ -190,7 +190,7 @@ def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> FindingT
 
 
 def stage_shares(run: MixerRun, procedure: str) -> tuple[float, tuple[float, ...]]:
-    """Return the time of a step [s] and the shares of the stages [%], those of `PUBLISHED` first."""
+    """Return the time of a step [s] and shares of stages [%]: as in `PUBLISHED`, then forces of pairs and of walls."""
     spent = run.seconds
     fast, split, direct = (
         float(np.mean([getattr(one, name) for one in run.samples])) for name in ("fast", "split", "direct")

@@ -40,9 +40,9 @@ class Track:
     Attributes
     ----------
     time : (t,) array
-        In s.
+        Time in s.
     position, velocity, angular_velocity, force : (t, n, 3) arrays
-        In m, m/s, rad/s and N, without gravity.
+        Columns in m, m/s, rad/s and N, without gravity.
     """
 
     time: Floats
@@ -53,9 +53,9 @@ class Track:
 
 
 def example(name: str, *settings: str, threads: int = 1, state: Groups | None = None) -> Simulation:
-    """Return a simulation of an example of ``pdem new``, with settings as of ``pdem run --set``.
+    """Return a simulation of an example of ``pdem new``, with settings as for ``pdem run --set``.
 
-    It begins with the particles of the example, or with the `state` of another simulation of it.
+    It begins with the particles of the example, or with the `state` of an earlier simulation.
     """
     with tempfile.TemporaryDirectory() as folder:
         case = Case.read(next(iter(write_example(name, Path(folder)))))
@@ -98,6 +98,6 @@ def hertz_factor(youngs_modulus: float, wall_modulus: float = math.inf, poisson_
 
 
 def largest_difference(name: str, values: Any, limit: float) -> StudyFinding:
-    """Return the largest difference between values that should be equal, along their last axis, and its limit."""
+    """Return the largest difference, along the last axis, between values that should be equal, and its limit."""
     values = np.asarray(values)
     return StudyFinding(name, float(np.ptp(values, axis=-1).max()), limit, 0.0, True)

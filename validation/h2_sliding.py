@@ -1,4 +1,4 @@
-"""Sect. 6.1.4 of the double hierarchy paper: a sphere slides until it rolls, whatever mesh it is on."""
+"""Sect. 6.1.4 of the double hierarchy paper: a sphere slides until it rolls, independent of the mesh."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from validation.h2_runs import Track
 
 SPEED, FRICTION, END = 5.0, 0.3, 1.0
-"""First speed [m/s], coefficient of friction and time at which results are compared [s]."""
+"""Initial speed [m/s], coefficient of friction and time of the comparison [s]."""
 
 PRINTED = {"one quad": (3.9021, 3.5410, 11.9788), "80 triangles": (3.9022, 3.5410, 11.9788)}
 """Table 8: displacement [m], velocity [m/s] and angular velocity [rad/s] after one second."""
@@ -25,7 +25,7 @@ PRINTED = {"one quad": (3.9021, 3.5410, 11.9788), "80 triangles": (3.9022, 3.541
 NAMES = ("x [m]", "v [m/s]", "omega [rad/s]")
 
 CONVENTIONS = (3.902404, 3.541097, 11.979284)
-"""The same by the published implementation, with a wall as soft as the sphere and lever arm R - overlap."""
+"""Results of the published implementation, with a wall as soft as the sphere and lever arm R - overlap."""
 
 _MODULUS = 1e6
 _QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
@@ -48,7 +48,7 @@ def sliding(notebook: Notebook) -> FindingTable:
 
 
 def sliding_as_published(notebook: Notebook) -> FindingTable:
-    """Return the same with the paper's conventions: lever arm R - overlap and a wall as soft as the sphere."""
+    """Return the results with the paper's conventions: lever arm R - overlap and a wall as soft as the sphere."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings = []
     for method in METHODS:
@@ -67,7 +67,7 @@ def sliding_as_published(notebook: Notebook) -> FindingTable:
 
 
 def slide(step: float, method: str, *, published: bool = False) -> Track:
-    """Return a run of `h2_sliding`, with the paper's conventions or as its file has it."""
+    """Return a run of `h2_sliding`, with the paper's conventions or unchanged."""
     settings = [f"time.step={step}", f'detection.walls="{method}"']
     if published:
         height = RADIUS - overlap(_MODULUS)
@@ -85,7 +85,7 @@ def sliding_findings(
     tolerance: float,
     printed: Mapping[str, Sequence[float]] | None = None,
 ) -> list[StudyFinding]:
-    """Return position and velocities of both spheres at the end, and their difference."""
+    """Return final position and velocities of both spheres, and their difference."""
     reached = [np.array([one[-1, n, axis] for one, axis in _columns(track)]) for n in range(2)]
     findings = []
     for mesh, values in zip(PRINTED, reached, strict=True):
@@ -116,7 +116,7 @@ def elastic_delay() -> float:
 
 
 def rolling(arm: str, wall: float = np.inf, time: float = END) -> tuple[Floats, float]:
-    """Return x [m], v [m/s] and omega [rad/s] at a time [s] (eqs. 33-39), and when rolling begins [s].
+    """Return x [m], v [m/s] and omega [rad/s] at a time [s] (eqs. 33-39), and the time at which rolling begins [s].
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def rolling(arm: str, wall: float = np.inf, time: float = END) -> tuple[Floats, 
     wall : float
         Modulus of the wall [Pa].
     time : float
-        In s.
+        Time in s.
     """
     lever = RADIUS - overlap(wall) if arm == "contact" else RADIUS
     final = SPEED / (1.0 + 0.4 * (RADIUS / lever) ** 2)

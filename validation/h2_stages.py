@@ -1,7 +1,7 @@
-"""The stages of contacts between spheres and walls, counted and timed one by one as in sect. 6.2.
+"""The stages of contacts between spheres and walls, counted and timed separately as in sect. 6.2.
 
-A run does them in one pass per sphere, so that its stages cannot be timed. Here they are called on the state of a run
-and do not change it.
+A run evaluates them in one pass per sphere, so that its stages cannot be timed. Here they are called on the state of a
+run and do not change it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StageWork(NamedTuple):
     potential, touched, contacts : int
         Numbers of facets tested, of facets that intersect their sphere, and of contacts.
     fast, split, direct : float
-        Time of the fast intersection test, of the double hierarchy on the facets that it leaves, and of the double
+        Time of the fast intersection test, of the double hierarchy on the facets that pass the test, and of the double
         hierarchy on all facets [s].
     """
 
@@ -66,7 +66,7 @@ def _sphere(spheres: SpheresNearWall, q: int) -> Sphere:
 
 @threaded_kernel
 def intersect(spheres: SpheresNearWall, surface: SurfaceArrays, touched: Integers, touched_end: Integers) -> None:
-    """Write the facets that intersect each sphere into its rows of `touched`, and where they end."""
+    """Write the facets that intersect each sphere into its rows of `touched`, and the ends of these rows."""
     for q in prange(len(spheres.near)):
         row = spheres.start[q]
         for place in range(spheres.start[q], spheres.end[q]):
@@ -89,7 +89,7 @@ def resolve(spheres: SpheresNearWall, surface: SurfaceArrays, scratch: Scratch, 
 
 
 def measure_stages(simulation: Simulation) -> StageWork:
-    """Count and time the stages for the state that a run has reached.
+    """Count and time the stages for the present state of a run.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def measure_stages(simulation: Simulation) -> StageWork:
 
 
 def seconds_on_threads(simulation: Simulation, steps: int, numbers: Sequence[int], threads: int) -> dict[int, float]:
-    """Return the shortest time per step of several blocks for each number of threads, taken in turns [s].
+    """Return the shortest time per step of several blocks for each number of threads, measured in turn [s].
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ _SYSTEMS = (
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the tables of the study as they are done."""
+    """Yield the tables of the study, each when it is complete."""
     yield levels_of_the_example()
     yield levels_of_this_machine()
     yield limit_of_thirty()
@@ -132,7 +132,7 @@ def count_system(
 
 
 def _points(count: int, dimension: int, ratio: float, exponent: float, fraction: float) -> tuple[Floats, Floats, float]:
-    """Return positions, radii and the edge of a box that holds a whole number of the largest; about `count`."""
+    """Return positions, radii and the edge of a box that contains a whole number of the largest; about `count`."""
     radii = PowerLaw(exponent, 1.0, ratio).radii(keyed_uniform(1, 0, np.arange(2 * count)))
     radii[0] = ratio
     ball = np.pi if dimension == 2 else 4.0 / 3.0 * np.pi

@@ -1,4 +1,4 @@
-"""Checks of contact models beside exact values of their theories: each takes a model and axes to draw in."""
+"""Checks of contact models against exact values of their theories: each takes a model and axes for its plot."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Model:
     Attributes
     ----------
     name : str
-        As in a case.
+        Name in a case.
     source : str
-        Where the expected values are from.
+        Source of the expected values.
     interaction : mapping
-        An interaction with it, as in a case.
+        Interaction with the model, as in a case.
     checks : sequence of callable
-        Take the model and axes, and return findings.
+        Functions of the model and axes that return findings.
     """
 
     name: str
@@ -61,19 +61,19 @@ class Model:
     checks: Sequence[Callable[[Model, Any], list[StudyFinding]]]
 
     def but(self, **others: Any) -> dict[str, Any]:
-        """Return the interaction with other values."""
+        """Return the interaction with changed values."""
         return {**self.interaction, **others}
 
 
 def _draw(axes: Any, exact: Sequence[Floats], found: Sequence[Floats], style: str = ":") -> None:
-    """Draw the curve of a theory, and what pdem finds over it, each as places and values."""
+    """Draw the curve of a theory and pdem's results, each as abscissae and values."""
     axes.plot(*exact, "k", label="exact")
     axes.plot(*found, f"C0{style}", markersize=4, linewidth=3.0, label="pdem")
     axes.legend()
 
 
 def loading(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare the force of two spheres that are pressed together with Hertz's, or with that of a spring."""
+    """Compare the force of two spheres that are pressed together with Hertz's force, or with that of a spring."""
     overlaps = np.geomspace(1e-9, 1e-4, 60)
     found = force_curve(pair_of(model.interaction), overlaps)
     stiffness = model.interaction.get("normal_stiffness")
@@ -90,7 +90,7 @@ def loading(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def restitution(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare the rebound of two spheres with the restitution that was asked for, at three speeds."""
+    """Compare the rebound of two spheres with the restitution of the case, at three speeds."""
     speeds = np.array([0.01, 0.1, 1.0]) * SPEED
     findings: list[StudyFinding] = []
     for wanted in RESTITUTIONS:
@@ -152,7 +152,7 @@ def sticking(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def pressed_by_dmt(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare the force with Hertz's less 2 pi w R, and the overlap at rest."""
+    """Compare the force with Hertz's force minus 2 pi w R, and the overlap at rest."""
     pull = math.pi * WORK * RADIUS
     rest = (0.75 * pull / (EFFECTIVE * math.sqrt(0.5 * RADIUS))) ** (2.0 / 3.0)
     overlaps = rest * np.linspace(2.0, -0.1, 2101)
@@ -172,7 +172,7 @@ def pressed_by_dmt(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def pressed_by_area(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare the largest pull, (2/3) pi^3 k^3 R^2 / E^2, and where it is and force ends, with those of the theory."""
+    """Compare largest pull, (2/3) pi^3 k^3 R^2 / E^2, its overlap, and the overlap without force with the theory."""
     radius = 0.5 * RADIUS
     pull = 2.0 / 3.0 * math.pi**3 * COHESION**3 * radius**2 / EFFECTIVE**2
     deepest = math.pi**2 * COHESION**2 * radius / EFFECTIVE**2
@@ -190,7 +190,7 @@ def pressed_by_area(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def drawing_out(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare the force of a bridge at the touch, the gap at which it ruptures, and the work until then."""
+    """Compare the force of a bridge at touch, the gap at which it ruptures, and the work until rupture."""
     table = model.interaction["adhesion"]
     volume, angle = table["volume"], math.radians(table["contact_angle"])
     most = 2.0 * math.pi * RADIUS * table["surface_tension"] * math.cos(angle)
@@ -229,7 +229,7 @@ def plastic_springs(model: Model, axes: Any) -> list[StudyFinding]:
         for name in ("normal_stiffness", "unloading_stiffness", "adhesion_stiffness", "plasticity_depth")
     )
     h = 2e-5
-    whole = most / (most - first) * depth * RADIUS  # the plastic overlap from which on it is elastic
+    whole = most / (most - first) * depth * RADIUS  # the plastic overlap from which on the contact is elastic
     second = first + (most - first) * h / whole
     down = h * np.linspace(1.0, 0.0, 401)
     unloading = np.maximum(second * down - (second - first) * h, -adhesion * down)
@@ -276,7 +276,7 @@ def slope(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def rolling_out(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare where a rolling sphere stops with 7 v^2 / (10 mu_r g), from when the torque has built up on."""
+    """Compare the stopping distance of a rolling sphere with 7 v^2 / (10 mu_r g), after the torque has built up."""
     speed, slowing = 0.05, 5.0 / 7.0 * ROLLING_FRICTION * GRAVITY
     motion = on_plane(model.interaction, 0.0, speed, 0.15)
     first, later = 10, 20
@@ -291,7 +291,7 @@ def rolling_out(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def twisting_out(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare how a spinning sphere stops with the torque of sliding: 2/3 a mu m g by the area, or mu R m g."""
+    """Compare the deceleration of a spinning sphere with sliding torque: 2/3 a mu m g by the area, or mu R m g."""
     table = model.interaction["twisting"]
     arm = 2.0 / 3.0 * math.sqrt(RADIUS * weight_overlap()) if table["model"] == "marshall" else RADIUS
     friction = table.get("friction", model.interaction["friction"])
@@ -312,7 +312,7 @@ def twisting_out(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def slow_impacts(model: Model, axes: Any) -> list[StudyFinding]:
-    """Compare what impacts take from the speed with 1 - e = C b - 3/5 (C b)^2, C = 1.15344, b ~ v^(1/5)."""
+    """Compare the speed loss in impacts with 1 - e = C b - 3/5 (C b)^2, C = 1.15344, b ~ v^(1/5)."""
     speeds = np.array([0.01, 0.1, 1.0]) * SPEED
     k = 4.0 / 3.0 * EFFECTIVE * math.sqrt(0.5 * RADIUS) / (0.5 * MASS)
     subject = pair_of(model.interaction)
@@ -329,7 +329,7 @@ def slow_impacts(model: Model, axes: Any) -> list[StudyFinding]:
 
 
 def resting_heap(model: Model, axes: Any) -> list[StudyFinding]:
-    """Show that four spheres heaped on a plane come to rest and stay."""
+    """Show that four spheres heaped on a plane come to rest and stay at rest."""
     time, energy = heap(model.interaction, 0.5)
     axes.semilogy(time, np.maximum(energy, 1e-40))
     axes.set(xlabel="time [s]", ylabel="kinetic energy [J]", title="heap of four")

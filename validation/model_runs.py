@@ -1,4 +1,4 @@
-"""Small runs of single contacts for the study of contact models: pulled apart, colliding, on a slope, rolling out."""
+"""Small runs of single contacts for the study of contact models: pulling, impacts, slopes, rolling resistance."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 GRAVITY = 9.81
 RADIUS = 1e-3
-"""Of all spheres of the study [m]."""
+"""Radius of all spheres of the study [m]."""
 
 DENSITY, MODULUS, POISSON = 2500.0, 1e7, 0.25
-"""Of the spheres [kg/m^3, Pa]; walls are rigid."""
+"""Density [kg/m^3] and modulus [Pa] of the spheres; walls are rigid."""
 
 MASS = DENSITY * 4.0 / 3.0 * math.pi * RADIUS**3
 EFFECTIVE = 0.5 * MODULUS / (1.0 - POISSON**2)
-"""Effective modulus of two spheres [Pa]; at a wall it is twice that."""
+"""Effective modulus of two spheres [Pa]; at a wall it is twice as large."""
 
 SPEED = 0.1
-"""Of impacts [m/s]."""
+"""Speed of impacts [m/s]."""
 
 
 def case_of(
     interaction: Mapping[str, Any], places: Sequence[Sequence[float]], gravity: Sequence[float], **more: Any
 ) -> Case:
-    """Return a case of spheres that interact with each other and with a plane at height 0 in one way.
+    """Return a case of spheres with one interaction for each other and for a plane at height 0.
 
     Parameters
     ----------
     interaction : mapping
-        As ``[interactions.default]``.
+        Section ``[interactions.default]``.
     places : sequence of 3 float
-        Of the spheres [m].
+        Positions of the spheres [m].
     gravity : 3 float
-        In m/s^2.
+        Gravity [m/s^2].
     **more
         ``velocity`` and ``angular_velocity`` of all spheres, ``step`` [s].
     """
@@ -66,13 +66,13 @@ def case_of(
 
 
 def pair_of(interaction: Mapping[str, Any], speed: float = SPEED) -> Subject:
-    """Return two spheres that interact in some way, with impacts up to a speed [m/s]."""
+    """Return two spheres with an interaction, for impacts up to a speed [m/s]."""
     case = case_of(interaction, [[0.0, 0.0, 0.05]], (0.0, 0.0, 0.0), velocity=[speed, 0.0, 0.0])
     return next(subjects_of(case, ["grain-grain"]))
 
 
 def force_curve(subject: Subject, overlaps: Floats) -> Floats:
-    """Return the normal force [N] between two spheres that are brought to some overlaps [m], slowly, in this order."""
+    """Return the normal force [N] between two spheres that are slowly brought to overlaps [m], in this order."""
     radius = np.full((1, 2), RADIUS)
     pairs, zero, found = subject.pairs(radius, subject.step), np.zeros((1, 2, 3)), []
     for overlap in overlaps:
@@ -99,7 +99,7 @@ class Rolled(NamedTuple):
     Attributes
     ----------
     time, place, speed : (n,) arrays
-        Along the slope [s, m, m/s].
+        Times [s], positions [m] and speeds [m/s] along the slope.
     """
 
     time: Floats
@@ -108,12 +108,12 @@ class Rolled(NamedTuple):
 
 
 def weight_overlap() -> float:
-    """Return the overlap of a sphere with a plane on which it lies [m]."""
+    """Return the overlap of a sphere that rests on a plane [m]."""
     return float((MASS * GRAVITY / (8.0 / 3.0 * EFFECTIVE * math.sqrt(RADIUS))) ** (2.0 / 3.0))
 
 
 def on_plane(interaction: Mapping[str, Any], slope: float, speed: float, time: float) -> Rolled:
-    """Return the motion of a sphere on a plane with a slope [rad], that rolls with a speed [m/s] at first."""
+    """Return the motion of a sphere on a plane with a slope [rad], with an initial rolling speed [m/s]."""
     gravity = GRAVITY * math.sin(slope), 0.0, -GRAVITY * math.cos(slope)
     case = case_of(
         interaction, [[0.0, 0.0, RADIUS - weight_overlap()]], gravity, velocity=[speed, 0.0, 0.0],
@@ -129,7 +129,7 @@ def on_plane(interaction: Mapping[str, Any], slope: float, speed: float, time: f
 
 
 def spinning(interaction: Mapping[str, Any], spin: float, time: float) -> tuple[Floats, Floats]:
-    """Return times [s] and rates [rad/s] of a sphere that lies on a plane and spins about its normal at first."""
+    """Return times [s] and rates [rad/s] of a sphere at rest on a plane with an initial spin about its normal."""
     case = case_of(
         interaction, [[0.0, 0.0, RADIUS - weight_overlap()]], (0.0, 0.0, -GRAVITY), angular_velocity=[0.0, 0.0, spin],
         step=1e-5,
@@ -145,7 +145,7 @@ def spinning(interaction: Mapping[str, Any], spin: float, time: float) -> tuple[
 
 
 def heap(interaction: Mapping[str, Any], time: float) -> tuple[Floats, Floats]:
-    """Return time [s] and kinetic energy [J] of four spheres heaped on a plane, three below and one on them."""
+    """Return time [s] and kinetic energy [J] of four spheres heaped on a plane, three below and one on top."""
     apart = 2.0 * RADIUS - 1e-7
     below = [[apart / math.sqrt(3.0) * math.cos(a), apart / math.sqrt(3.0) * math.sin(a), RADIUS] for a in _THIRDS]
     top = [0.0, 0.0, RADIUS + apart * math.sqrt(2.0 / 3.0)]

@@ -1,6 +1,6 @@
-"""Study of contact models: each beside what its theory says exactly, with a picture, and the same bits on any ranks.
+"""Study of contact models: each beside the exact values of its theory, with a picture, and equal bits on any ranks.
 
-A model is one entry of `MODELS`: its interaction as a case has it, and the checks that it has to pass, which are in
+A model is an entry of `MODELS`: its interaction as in a case, and its checks, which are functions of
 `validation.model_checks`.
 """
 
@@ -135,14 +135,14 @@ MODELS = (
         {"friction": 0.5, "law": "viscoelastic", "dissipative_time": 2e-6}, (slow_impacts,),
     ),
 )  # fmt: skip
-"""The models of the study; a new one is one entry."""
+"""The models of the study; add an entry for a new model."""
 
 VARIANTS = [
     Variant(1), Variant(1, 2), Variant(2, 1, "slabs", "always"), Variant(3, 2, "bisection", "never"),
     Variant(4, 1, "bisection", "always"), Variant(2, 2, "bisection", "never", before=1),
     Variant(3, 1, "slabs", "always", before=2),
 ]  # fmt: skip
-"""Ranks, threads, partitions and restarts over which runs with all models are compared."""
+"""Ranks, threads, partitions and restarts for comparisons of runs with all models."""
 
 
 def _with(name: str, interaction: str) -> Example:
@@ -169,4 +169,4 @@ ON_RANKS = (
         'adhesion={model="liquid-bridge", surface_tension=0.05, contact_angle=10.0, relative_volume=1e-3}',
     ),
 )
-"""Cases with the models that are compared over ranks."""
+"""Cases with the models for comparisons over ranks."""

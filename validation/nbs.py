@@ -1,11 +1,11 @@
 """The examples of the paper on NBS: packings of equal discs, counted and timed, and a jet of half a million discs.
 
-Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149. Lengths of the packings are in units of the
-diameter D of the discs. The paper shows total times of ten detections. Here it is the shortest of
-ten, because other programs on the machine can only make a detection longer.
+Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149. Lengths of the packings are in units of the diameter D
+of the discs. The paper shows total times of ten detections. Here the time is the shortest of ten, because other
+programs on the machine can only make a detection longer.
 
-The numbers of touching pairs, of lists and of distance tests follow from the geometry, if no distance lies exactly on
-the edge of a cell. Distances of two diameters or more are therefore a billionth longer, by a power of two, so that all
+The numbers of touching pairs, of lists and of distance tests follow from the geometry if no distance coincides with the
+edge of a cell. Distances of two diameters or more are therefore enlarged by a billionth, by a power of two, so that all
 coordinates are exact.
 """
 
@@ -54,13 +54,13 @@ METHODS = ("sorting", "linked-cell", "screening", "hgrid")
 """Methods compared with NBS; brute force would take a thousand times as long."""
 
 REPETITIONS = 10
-"""Detections of which the fastest counts."""
+"""Number of detections; the fastest counts."""
 
 DEEPEST = 0.05
 """Overlap over radius up to which discs of the jet count as rigid.
 
-The paper has no stiffness, and the number of steps goes with one over the overlap. The pressure in the jet, density
-times speed squared, is 1/20,000 of the modulus, so that what moves does not notice.
+The paper has no stiffness, and the number of steps is inversely proportional to the overlap. The pressure in the jet,
+density times speed squared, is 1/20,000 of the modulus, so that the motion is not affected.
 """
 
 _RADIUS = 0.5
@@ -97,7 +97,7 @@ class Detection:
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the tables of the study as they are done."""
+    """Yield the tables of the study, each when it is complete."""
     detect([packing("I", 10, 1)], 1)  # compiles or loads the kernels
     sizes = detect([packing("I", side, 1) for side in (FULL_SIDES if notebook.full else SIDES)])
     yield example_one(sizes)
@@ -143,9 +143,9 @@ def packing(example: str, side: int, spacing: int) -> Floats:
 def exact(example: str, side: int, spacing: int) -> Detection:
     """Return the work of a detection from the geometry; arguments as in `packing`, `side` at least 3.
 
-    A cell is a little larger than a disc, so that rounding does not separate touching discs. Of touching discs in a row
-    the first two therefore share a cell and all others have their own: one cell less than discs, and as many tests as
-    discs. In a square of touching discs there are four tests for each disc, those in diagonal cells included.
+    A cell is slightly larger than a disc, so that rounding does not separate touching discs. Therefore the first two of
+    the touching discs in a row share a cell and all further discs have their own: one cell less than discs, and one
+    test per disc. In a square of touching discs there are four tests per disc, including tests in diagonal cells.
     """
     discs, occupied = side * side, side * (side - 1)
     if spacing == 1 and example == "III":
@@ -165,7 +165,7 @@ def detect(systems: Sequence[Floats], repetitions: int = REPETITIONS) -> list[De
     systems : sequence of ndarray, shape (n, 3)
         Centres of discs of diameter 1.
     repetitions : int
-        Detections in each, of which the fastest counts.
+        Number of detections in each system; the fastest counts.
     """
     found = shortest_times([partial(_search, one) for one in systems], repetitions)
     return [
@@ -185,7 +185,7 @@ def _search(positions: Floats) -> Search:
 def shortest_times(works: Sequence[Callable[[], Any]], repetitions: int) -> list[tuple[Any, float]]:
     """Return the result and the shortest time [s] of each function.
 
-    The functions are called in turns, so that other programs on the machine affect all of them alike.
+    The functions are called in turn, so that other programs on the machine affect all of them alike.
     """
     results: list[Any] = [None] * len(works)
     seconds = [np.inf] * len(works)
@@ -198,7 +198,7 @@ def shortest_times(works: Sequence[Callable[[], Any]], repetitions: int) -> list
 
 
 def example_one(measured: Sequence[Detection]) -> FindingTable:
-    """Return pairs and operations of example I beside those of the geometry."""
+    """Return pairs and operations of example I beside the values from the geometry."""
     findings = []
     for one in measured:
         wanted, name = exact("I", round(one.discs**0.5), 1), f"N = {one.discs}"
@@ -239,7 +239,7 @@ def exponent(measured: Sequence[Detection]) -> float:
 
 
 def spaced_example(example: str, measured: Sequence[Detection]) -> FindingTable:
-    """Return pairs and operations of example II, III or IV, at all `SPACINGS`, beside those of the geometry."""
+    """Return pairs and operations of example II, III or IV, at all `SPACINGS`, beside the values from the geometry."""
     side = round(measured[0].discs ** 0.5)
     wanted = [exact(example, side, spacing) for spacing in SPACINGS]
     findings = [
@@ -287,7 +287,7 @@ def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Det
 
 
 def other_methods() -> FindingTable:
-    """Return whether all methods find the pairs of NBS in example I, and how long they take."""
+    """Return whether all methods give the pairs of NBS in example I, and their times."""
     places, names = packing("I", SIDE, 1)[:, :2], ("nbs", *METHODS)
     searches = [partial(find_pairs, places, _RADIUS, method=name) for name in names]
     found = shortest_times(searches, REPETITIONS)
@@ -323,14 +323,14 @@ def jet(notebook: Notebook) -> FindingTable:
 
 
 def jet_case(folder: Path, *, full: bool = False) -> Case:
-    """Write the example ``disc_jet`` into a folder, in place of an older one, and return the case.
+    """Write the example ``disc_jet`` into a folder, replacing an older one, and return the case.
 
     Parameters
     ----------
     folder : path
-        For the case, its mesh and its results.
+        Folder for the case, its mesh and its results.
     full : bool
-        Half a million discs; else discs ten times as large, which makes 5000 in the same jet.
+        Whether to use half a million discs; otherwise 5000 discs, ten times as large, in the same jet.
     """
     for name in ("disc_jet.toml", "boundary.vtk"):
         (folder / name).unlink(missing_ok=True)
@@ -352,7 +352,7 @@ def momentum(case: Case, particles: Any) -> Floats:
     case : Case
         The jet.
     particles : object with columns ``radius`` and ``velocity``
-        All of its discs: a snapshot, or `Simulation.particles` on one rank.
+        All discs of the jet: a snapshot, or `Simulation.particles` on one rank.
     """
     mass = (case.materials["disc"].density or 0.0) * 4.0 / 3.0 * np.pi * particles.radius**3
     return np.asarray(mass @ particles.velocity)

@@ -1,4 +1,4 @@
-"""Parts of a long study: tables that are done are kept, so that an interrupted study goes on after them."""
+"""Parts of a long study: complete tables are stored, so that an interrupted study continues after them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ KEPT_PARTS = "parts.json"
 def in_parts(notebook: Notebook, parts: Iterable[Part]) -> Iterator[FindingTable]:
     """Yield the tables of all parts of a study in their order.
 
-    With `Notebook.full` the tables of each finished part are kept. An interrupted study that is started again in the
-    same folder, by the same pdem on the same kind of machine, yields them without computing them again.
+    With `Notebook.full` the tables of each finished part are stored. An interrupted study that is started again in the
+    same folder, by the same pdem on the same kind of machine, reads them instead of computing them again.
 
     Parameters
     ----------
     notebook : Notebook
-        What each part is called with.
+        Argument of each part.
     parts : iterable of callable
-        Functions that return a table, or yield some; known by their names.
+        Functions that return a table or yield several; their names identify them.
     """
     if not notebook.full:
         for part in parts:
@@ -60,7 +60,7 @@ def _tables_of(part: Part, notebook: Notebook) -> Iterable[FindingTable]:
 
 
 def _run(part: Part, notebook: Notebook) -> Generator[FindingTable, None, dict[str, Any]]:
-    """Yield the tables of a part; return what is kept of it."""
+    """Yield the tables of a part; return the data to store."""
     begin, earlier, plots, tables = time.perf_counter(), notebook.earlier, len(notebook.plots), []
     for table in _tables_of(part, notebook):
         tables.append(asdict(table))
@@ -77,7 +77,7 @@ def _table(kept: dict[str, Any]) -> FindingTable:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return what has been kept, by part; nothing if another pdem has, or if it cannot be read."""
+    """Return the stored data by part; empty if they are from a different pdem or cannot be read."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         return dict(kept["parts"]) if kept["made_by"] == provenance() else {}

@@ -1,4 +1,4 @@
-"""The work of one search of the hierarchical grid: counted, and expected by the cost model."""
+"""The work of one search of the hierarchical grid: counted, and predicted by the cost model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODE: dict[str, Any] = {"unit": "rows", "own_level": "search-box"}
 def work_findings(
     name: str, positions: Floats, radii: Floats, sizes: Floats, density: float, tolerance: float, **options: Any
 ) -> list[StudyFinding]:
-    """Return distance tests and visits of rows per particle, counted beside expected.
+    """Return distance tests and visits of rows per particle, counted beside predicted.
 
     Parameters
     ----------

@@ -94,12 +94,12 @@ STUDIES = (
 
 
 def find_studies(names: Sequence[str]) -> list[Study]:
-    """Return the studies of these names and groups, each once; all if there are no names.
+    """Return the studies with these names or groups, each once; all studies if there are no names.
 
     Raises
     ------
     InputError
-        If there is none of a name.
+        If there is no study of a name.
     """
     known = {name for study in STUDIES for name in (study.name, study.group) if name}
     for name in names:
@@ -114,6 +114,6 @@ def find_study(name: str) -> Study:
     Raises
     ------
     InputError
-        If there is none.
+        If there is no such study.
     """
     return find_studies([name])[0]

@@ -1,28 +1,29 @@
 """LAMMPS commands of a problem: contact laws, walls, neighbour lists.
 
-Two styles. ``granular`` is the same law as pdem's: Hertz, damping ``2 gamma sqrt(m k_n)`` with the same gamma, no
-tension, Mindlin's tangential force kept as a force and rescaled on unloading, tangential damping in the same
-ratio, Coulomb's limit. Without friction and damping the two agree to rounding. What remains different:
+There are two styles. ``granular`` is the same law as that of pdem: Hertz, damping ``2 gamma sqrt(m k_n)`` with the same
+gamma, no tension, Mindlin's tangential force with a history of forces that is rescaled on unloading, tangential damping
+in the same ratio, Coulomb's limit. Without friction and damping the two codes agree to rounding. Differences remain:
 
-* Velocity: LAMMPS takes that of the middle of the step for all damping; pdem extrapolates normal damping to the end
-  and solves for the part the normal force itself brings about.
-* Beginning: pdem's first damping of a contact is a mean from the touch on, and slip is counted from the touch on.
-* History: LAMMPS projects it and its growth onto the tangent plane of the end of the step; pdem's grows in that of the
-  middle and turns with the contact about its normal. LAMMPS' option ``synchronized_verlet`` is left off: it has
-  the middle's plane too, but in the version at hand also gives normal forces the middle's direction, and costs time.
-* Sliding: LAMMPS keeps tangential damping inside Coulomb's limit; pdem damps only what sticks, and limits the damping
-  to what stays stable.
-* Adhesion: LAMMPS allows no damping by restitution with JKR; it is given the one that grows with the contact radius,
-  equal to pdem's in the deepest moment of a typical impact. Its contacts end at the largest pull.
-* Twisting: Marshall's stiffness takes k_t as the number of the tangential model, which for Mindlin's lacks the contact
-  radius. Rolling is projected onto the tangent plane in place of turning with the contact.
-* Contact point: LAMMPS takes both arms shorter by half the overlap for torques and whole radii for velocities; pdem
-  divides the overlap by the radii, and uses the same arms for both. At walls LAMMPS takes whole radii. Rebounds of
-  sticking impacts differ by about twice the overlap over the radius for it.
+* Velocity: LAMMPS uses the velocity in the middle of the step for all damping; pdem extrapolates normal damping to the
+  end of the step, and solves for the part that the normal force itself causes.
+* Beginning: in pdem the first damping of a contact is a mean since first touch, and slip counts from first touch.
+* History: LAMMPS projects the history and its increment onto the tangent plane at the end of the step; in pdem the
+  increment is in the tangent plane of the middle, and the history rotates with the contact about its normal. LAMMPS'
+  option ``synchronized_verlet`` is off: it uses the plane of the middle too, but in the tested version it also gives
+  normal forces the direction of the middle, and costs time.
+* Sliding: LAMMPS limits the sum of friction and tangential damping by Coulomb's limit; pdem damps only sticking
+  contacts, and limits the damping to its stable range.
+* Adhesion: LAMMPS allows no damping by restitution with JKR; it gets the damping that grows with the contact radius,
+  equal to pdem's at the deepest point of a typical impact. Its contacts end at the largest pull.
+* Twisting: Marshall's stiffness uses the parameter of the tangential model as k_t, which for Mindlin's model lacks the
+  contact radius. Rolling is projected onto the tangent plane instead of rotating with the contact.
+* Contact point: LAMMPS shortens both arms by half the overlap for torques, and uses whole radii for velocities; pdem
+  divides the overlap in proportion to the radii, and uses the same arms for both. At walls LAMMPS uses whole radii.
+  Rebounds of sticking impacts therefore differ by about twice the overlap over the radius.
 
-``gran/hertz/history`` is LAMMPS' fastest: history is a displacement that is not rescaled, damping grows with the
-contact radius, so that restitution depends on speed. Its coefficient is chosen to equal pdem's in the deepest
-moment of a typical impact (see `typical_contact_radius`).
+``gran/hertz/history`` is the fastest style of LAMMPS: its history is a displacement that is not rescaled, and damping
+grows with the contact radius, so that restitution depends on speed. Its coefficient equals pdem's at the deepest point
+of a typical impact (see `typical_contact_radius`).
 """
 
 from __future__ import annotations
@@ -42,26 +43,26 @@ if TYPE_CHECKING:
     from benchmarks.lammps.problem import Problem
 
 STYLES = ("granular", "gran/hertz/history")
-"""The same law as that of pdem, and the fastest style."""
+"""The style with the law of pdem, and the fastest style."""
 
 TSUJI = math.sqrt(5.0 / 6.0)
 """gamma over the logarithmic decrement in the damping of ``coeff_restitution``."""
 
 MOST_NEIGHBOURS = 20000
 _LEAST_DAMPING = 1e-9
-"""Least gamma_n [1/(m s)]: LAMMPS divides by it at walls."""
+"""Smallest gamma_n [1/(m s)], because LAMMPS divides by it at walls."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that change the speed of LAMMPS and not its results.
+    """Settings that change the speed of LAMMPS but not its results.
 
     Attributes
     ----------
     skin : float
         Skin of the neighbour lists [m].
     collections : tuple of float
-        Largest diameters of the collections by size [m], for style ``multi``; empty for style ``bin``.
+        Largest diameters of the size classes (collections) [m], for style ``multi``; empty for style ``bin``.
     newton : bool
         Whether pairs with periodic images are computed once.
     suffix : str
@@ -74,7 +75,7 @@ class Settings:
     suffix: str = ""
 
     def __str__(self) -> str:
-        """Return the settings in the words of LAMMPS."""
+        """Return the settings in the terms of LAMMPS."""
         style = f"multi, {len(self.collections)} collections" if self.collections else "bin"
         parts = [f"neighbor {self.skin:.3g} {style}", f"newton {'on' if self.newton else 'off'}"]
         return ", ".join([*parts, f"suffix {self.suffix}"] if self.suffix else parts)
@@ -101,13 +102,13 @@ def commands_before(problem: Problem, settings: Settings) -> list[str]:
 
 
 def commands_after(problem: Problem, style: str, settings: Settings) -> list[str]:
-    """Return the commands after particles are created, without any step."""
+    """Return the commands after particles are created, before the first step."""
     gravity = float(np.linalg.norm(problem.gravity))
     lines = [*_pair_commands(problem, style), *neighbour_commands(settings), *_motion_commands(problem)]
     if gravity > 0.0:
         x, y, z = (problem.gravity / gravity).tolist()
         lines.append(f"fix gravity all gravity {gravity!r} vector {x!r} {y!r} {z!r}")
-    # the temperature of the default output has no meaning for clusters, and LAMMPS stops at it
+    # the default output contains the temperature, which is undefined for clusters and stops LAMMPS
     return [
         *lines,
         *_wall_commands(problem, style),
@@ -132,7 +133,7 @@ def neighbour_commands(settings: Settings) -> list[str]:
 
 
 def collections_of(problem: Problem, count: int) -> tuple[float, ...]:
-    """Return the largest diameters of `count` collections, each the same factor larger than the last."""
+    """Return the largest diameters of `count` collections, with a constant factor from one to the next."""
     radius = problem.particles["radius"]
     smallest, ratio = 2.0 * float(radius.min()), problem.size_ratio * (1.0 + 1e-9)
     return tuple(smallest * ratio ** ((number + 1) / count) for number in range(count))
@@ -168,7 +169,7 @@ def _pair_commands(problem: Problem, style: str) -> list[str]:
 
 
 def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
-    """Return the coefficients of a law between spheres or of a wall, with the words that begin them."""
+    """Return the coefficients of a law between spheres or of a wall, including the leading words."""
     normal, tangential = 2.0 / 3.0 * law.stiffness, law.tangential_ratio * law.stiffness
     share = math.sqrt(law.tangential_ratio)
     if style == "granular":
@@ -194,14 +195,14 @@ def _normal(problem: Problem, law: Law, stiffness: float) -> str:
 
 
 def elastic_constants(law: Law) -> tuple[float, float]:
-    """Return Poisson's ratio and Young's modulus [Pa] of two like bodies with this law; any ratio without friction."""
+    """Return Poisson's ratio and Young's modulus [Pa] of two equal bodies with this law; any ratio without friction."""
     ratio = law.tangential_ratio
     poisson = (2.0 - 2.0 * ratio) / (2.0 - ratio) if ratio > 0.0 else 0.0
     return poisson, law.stiffness * (1.0 - poisson * poisson)
 
 
 def _resistances(problem: Problem, law: Law) -> list[str]:
-    """Return rolling and twisting; LAMMPS' friction of twisting sds is a length."""
+    """Return the words for rolling and twisting; the friction of twisting sds is a length in LAMMPS."""
     words = [] if law.rolling is None else [f"rolling sds {' '.join(map(repr, law.rolling))}"]
     if isinstance(law.twisting, SpringSlider):
         stiffness, damping, friction = law.twisting
@@ -211,10 +212,10 @@ def _resistances(problem: Problem, law: Law) -> list[str]:
 
 
 def restitution_of(law: Law) -> float:
-    """Return the coefficient of restitution with which LAMMPS damps with the same gamma.
+    """Return the coefficient of restitution for which LAMMPS damps with the same gamma.
 
-    LAMMPS' damping coefficient is ``2 sqrt(5/6) b sqrt(m k_n)``, b = -ln e / sqrt(pi^2 + ln^2 e), which makes e the
-    restitution of contacts that may pull. pdem's gamma is that of contacts that do not.
+    LAMMPS' damping coefficient is ``2 sqrt(5/6) b sqrt(m k_n)``, b = -ln e / sqrt(pi^2 + ln^2 e), so that e is the
+    restitution of contacts that may pull. pdem's gamma is for contacts that do not pull.
 
     Raises
     ------
@@ -234,9 +235,9 @@ def _viscoelastic_damping(problem: Problem, law: Law) -> float:
 
 
 def typical_contact_radius(problem: Problem, law: Law) -> tuple[float, float]:
-    """Return effective mass [kg] and contact radius [m] in the deepest moment of a typical impact.
+    """Return effective mass [kg] and contact radius [m] at the deepest point of a typical impact.
 
-    The impact is that of two particles of the mean radius at the root mean square relative speed, or at the speed of a
+    This is the impact of two particles of the mean radius at the root mean square relative speed, or at the speed of a
     fall by one radius if that is higher.
     """
     particles = problem.particles

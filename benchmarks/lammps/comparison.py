@@ -35,39 +35,39 @@ if TYPE_CHECKING:
 PEERS = ("lammps", "liggghts")
 """Codes with which pdem can be compared."""
 LEAST_CORE_SHARE = 0.9
-"""Share of a core that each code must have had for ratios by the clock to be valid."""
+"""Share of a core that each code must have for valid ratios by the clock."""
 PARTS = 5
-"""Number of parts of the measured steps; each is run by pdem and then by every style of the peer."""
+"""Number of parts of the measured steps; pdem runs each part, and then every style of the peer runs it."""
 
 
 @dataclass(frozen=True)
 class PeerResult:
-    """Result of a peer compared with pdem.
+    """Result of a comparison of a peer with pdem.
 
     Attributes
     ----------
     name : str
         Name of the case.
     peer, version, style, settings : str
-        The peer and how it ran.
+        The peer, its version, contact style and settings.
     tried : dict of float
         Particle-steps per second of core time in the trials, by settings.
     particles, steps : int
-        Number of particles, steps measured.
+        Number of particles, and number of measured steps.
     rate, core_rate : float
         Particle-steps per second of the median part, by the clock and by core time.
     rates : tuple of float
         Particle-steps per second of each part, by the clock.
     ratio, core_ratio : float
-        Rate of pdem over that of the peer, of median parts.
+        Rate of pdem over that of the peer, for median parts.
     ratios : tuple of float
         The same ratio of each part, by the clock.
     core_shares : tuple of 2 float
-        Core time over time by the clock of pdem and of the peer; other programs had the rest.
+        Core time over clock time of pdem and of the peer; the remainder went to other programs.
     rebuilds_per_1000_steps : float
         Neighbour list builds per 1000 steps.
     kinetic_energy : float
-        Translational energy at the end over that of pdem: a measure of how much the runs agree.
+        Translational energy at the end over that of pdem: a measure of the agreement of the runs.
     """
 
     name: str
@@ -89,11 +89,11 @@ class PeerResult:
     kinetic_energy: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
+        """Return all values, for a file."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return the lines that users see."""
+        """Return the lines for users."""
         spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
         busy = (
             ""
@@ -128,25 +128,25 @@ def require_peer(peer: str, communicator: Any, threads: int) -> None:
 
 
 def _runs_of(peer: str, problem: Problem) -> list[PeerRun]:
-    """Return the runs of a peer: one for each style that has the law of the problem."""
+    """Return the runs of a peer: one for each style that supports the law of the problem."""
     if peer == "liggghts":
         return [LiggghtsRun(problem)]
     return [LammpsRun(problem, style) for style in (STYLES if problem.law.is_plain else STYLES[:1])]
 
 
 def outcomes_with_peer(peer: str, name: str, steps: int | None, *, energies: bool = True) -> Iterator[Outcome]:
-    """Measure the case of this name with pdem and another code; yield pdem's result, then one for each style.
+    """Measure a case with pdem and a peer; yield pdem's result, then one result for each style.
 
     Parameters
     ----------
     peer : str
         One of `PEERS`.
     name : str
-        One of `pdem.benchmark.cases.names_of_cases`; ``models`` are those contact models that the peer has.
+        One of `pdem.benchmark.cases.names_of_cases`; ``models`` are the contact models that the peer supports.
     steps : int or None
-        Timed steps; by default those that make the case's number of particle-steps.
+        Timed steps; by default as many as the case's number of particle-steps needs.
     energies : bool
-        Whether contacts of pdem keep account of energies, which those of the peers do not, but for ``models``.
+        Whether contacts of pdem keep account of energies. The peers do so only for ``models``.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def _compare(
 def _alternate_parts(
     simulation: Simulation, peer_runs: Sequence[PeerRun], parts: Sequence[int]
 ) -> tuple[list[Seconds], list[list[Seconds]]]:
-    """Run each part with pdem, then with every style; return the seconds of the parts of pdem and of each style."""
+    """Run each part with pdem, then with every style; return the times of the parts of pdem and of each style."""
     own: list[Seconds] = []
     by_style: list[list[Seconds]] = [[] for _ in peer_runs]
     for steps in parts:
@@ -243,7 +243,7 @@ def _peer_result(
 
 
 def _kinetic_energy(problem: Problem, velocity: Any) -> float:
-    """Return the energy of translation [J]; that of a cluster is the one of its centre of mass."""
+    """Return the translational kinetic energy [J]; for a cluster, that of its centre of mass."""
     order = np.argsort(problem.particles["id"])
     mass, cluster = problem.particles["mass"][order], problem.particles["cluster"][order]
     body = np.where(cluster > 0, cluster, -1 - np.arange(len(cluster)))

@@ -1,4 +1,4 @@
-"""The contact law of a benchmark case in the words of other codes."""
+"""The contact law of a benchmark case, described for other codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class SpringSlider(NamedTuple):
     """A spring, a dashpot and a slider (SDS): stiffness, damping, and friction over the effective radius.
 
-    Stiffness and damping are those of pdem's key: of rolling in N/m and N s/m, of twisting in N m/rad and N m s/rad.
+    Stiffness and damping are values of pdem's keys: for rolling in N/m and N s/m, for twisting in N m/rad and N m
+    s/rad.
     """
 
     stiffness: float
@@ -43,9 +44,9 @@ class Law:
     friction : float
         Coulomb's coefficient.
     work_of_adhesion : float
-        Of JKR, where a contact ends at its largest pull [J/m^2]; 0 without.
+        Of JKR, in which a contact ends at its largest pull [J/m^2]; 0 without adhesion.
     rolling, twisting : SpringSlider, str or None
-        Resistances; "marshall" is his of twisting.
+        Resistances; "marshall" is Marshall's model of twisting.
     """
 
     stiffness: float
@@ -58,7 +59,7 @@ class Law:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is Hertz and Mindlin alone."""
+        """Whether the law is Hertz and Mindlin alone."""
         return self.work_of_adhesion == 0.0 and self.rolling is None and self.twisting is None
 
 
@@ -75,7 +76,7 @@ def law_of(law: ContactLaw, row: Floats) -> Law:
     Raises
     ------
     SkipCase
-        If other codes have no such law.
+        If other codes do not have this law.
     """
     values = dict(zip(law.coefficients, row.tolist(), strict=True))
     adhesions = {part.model for part in law.adhesions}

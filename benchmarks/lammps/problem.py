@@ -42,12 +42,12 @@ class Problem:
         The only wall.
     particles : dict of ndarray
         ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``, ``cluster``: 0, or the
-        same positive number for the spheres of a rigid cluster, whose masses add up to its own; ``image`` (3): periods
-        that take these spheres to each other.
+        same positive number for all spheres of a rigid cluster, with masses that add up to that of the cluster;
+        ``image`` (3): periods by which these spheres are shifted against each other.
     density : float
-        Of the spheres [kg/m^3].
+        Density of the spheres [kg/m^3].
     template : (m, 4) array or None
-        Centres and radii of the spheres of a cluster [m], if there are clusters.
+        Centres and radii of the spheres of a cluster [m]; None without clusters.
     """
 
     lower: Floats
@@ -89,7 +89,8 @@ def problem_of(start: Start) -> Problem:
     Raises
     ------
     SkipCase
-        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and at most one wall.
+        If the case contains anything but spheres of one material, single or in clusters, Hertz and Mindlin, and one
+        wall.
     """
     case, constants = start.case, constants_of(start.case)
     columns = start.particles if start.state is None else start.state["particles"]
@@ -124,7 +125,7 @@ def _law_of_wall(start: Start, grain: int) -> Law:
 
 
 def _images(particles: dict[str, NDArray[Any]], period: Floats) -> Integers:
-    """Return the periods (n, 3) that take each sphere of a cluster to the first one, 0 for single spheres."""
+    """Return the periods (n, 3) that shift each sphere of a cluster to the first one; 0 for single spheres."""
     _, first, cluster = np.unique(particles["cluster"], return_index=True, return_inverse=True)
     apart = particles["position"] - particles["position"][first[cluster]]
     turns = np.zeros(apart.shape, np.int64)

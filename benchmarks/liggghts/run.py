@@ -1,4 +1,4 @@
-"""A run of LIGGGHTS on one problem: its process reads commands as they come."""
+"""A run of LIGGGHTS on one problem: its process receives commands one by one."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 PROGRAM = "liggghts"
 
 SETTLING = 3000
-"""Steps in which clusters that were put in come down, before anything is measured."""
+"""Steps in which inserted clusters settle, before the measurement."""
 
 TRIAL = 2e6
-"""Particle-steps of one trial of a skin, at least `FEWEST` steps."""
+"""Particle-steps of one trial of a skin, with at least `FEWEST` steps."""
 FEWEST = 20
 
 _DONE = "Loop time of"
@@ -36,12 +36,12 @@ _BUILDS = "Neighbor list builds ="
 
 
 def require_liggghts() -> None:
-    """Check that LIGGGHTS is there.
+    """Check that LIGGGHTS is installed.
 
     Raises
     ------
     InputError
-        If not.
+        If it is not installed.
     """
     if shutil.which(PROGRAM) is None:
         raise InputError(f"--peer liggghts needs the program {PROGRAM}: apt install {PROGRAM} (Debian, Ubuntu)")
@@ -50,17 +50,17 @@ def require_liggghts() -> None:
 class LiggghtsRun:
     """LIGGGHTS on one problem.
 
-    A context manager: its process ends with it.
+    Use it as a context manager: the process of LIGGGHTS ends with it.
 
     Parameters
     ----------
     problem : Problem
-        Its start.
+        Initial state.
 
     Attributes
     ----------
     style, version, settings : str
-        How it runs; after `tune`.
+        Contact style, version and settings; available after `tune`.
     tried : dict of float
         Particle-steps per second of core time in the trials, by settings.
     """
@@ -71,7 +71,7 @@ class LiggghtsRun:
         self.tried: dict[str, float] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="pdem-liggghts-"))
         self._builds = 0
-        # its MPI would bind it to the first core, on which pdem may run
+        # the program's MPI would bind it to the first core, on which pdem may run
         environment = os.environ | {"OMPI_MCA_hwloc_base_binding_policy": "none"}
         ours, theirs = os.openpty()  # to a terminal it writes line by line
         self._process = subprocess.Popen(
@@ -82,7 +82,7 @@ class LiggghtsRun:
         self._answers = os.fdopen(ours, encoding="ascii", errors="replace")
 
     def __enter__(self) -> LiggghtsRun:
-        """Return itself."""
+        """Return the run itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -93,12 +93,12 @@ class LiggghtsRun:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def tune(self) -> None:
-        """Begin, let clusters come down, and keep the best of several skins.
+        """Begin, let clusters settle, and adopt the best of several skins.
 
         Raises
         ------
         SkipCase
-            If LIGGGHTS stops with an error, or finds no room for all clusters; also from `begin` and `run`.
+            If LIGGGHTS stops with an error, or has no room for all clusters; also from `begin` and `run`.
         """
         smallest = 2.0 * float(self.problem.particles["radius"].min())
         write_files(self.problem, self._folder)
@@ -117,12 +117,12 @@ class LiggghtsRun:
         self._send(self.settings)
 
     def begin(self, steps: int = 0) -> None:
-        """Run steps that are not timed."""
+        """Run untimed steps."""
         self.run(steps)
         self._builds = 0
 
     def run(self, steps: int) -> tuple[float, float]:
-        """Run steps; return their seconds, by the clock and by core time."""
+        """Run steps; return clock time and core time [s]."""
         clock, core = time.perf_counter(), self._core_seconds()
         self._send(f"run {steps}")
         found = self._wait(_DONE)
@@ -138,7 +138,7 @@ class LiggghtsRun:
         return float(self._builds)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return ``velocity``, one cluster after the other; clusters are alike."""
+        """Return ``velocity``, cluster by cluster; all clusters have the same shape."""
         body = "id_multisphere" if self.problem.has_clusters else "id"
         self._send(f"dump last all custom 1 last.dump {body} id vx vy vz")
         self.run(0)
@@ -154,7 +154,7 @@ class LiggghtsRun:
             raise SkipCase("LIGGGHTS ended its process") from None
 
     def _wait(self, begin: str) -> str:
-        """Return the next line with this begin."""
+        """Return the next line that begins with `begin`."""
         while line := self._line():
             if line.startswith("LIGGGHTS (Version"):
                 self.version = line.split("LIGGGHTS-PUBLIC")[-1].split(",")[0].strip()
@@ -165,10 +165,10 @@ class LiggghtsRun:
         raise SkipCase("LIGGGHTS ended its process without a word")
 
     def _line(self) -> str:
-        """Return the next line of its output, empty if it has ended."""
+        """Return the next line of the output; empty if the process has ended."""
         try:
             return self._answers.readline()
-        except OSError:  # what a terminal says at its end
+        except OSError:  # the terminal was closed
             return ""
 
     def _core_seconds(self) -> float:

@@ -1,1 +1,1 @@
-"""Plans for large machines: what many ranks would own and send, how long a step would take, and a page on that."""
+"""Plans for large machines: data that many ranks would own and send, predicted step times, and a page about both."""

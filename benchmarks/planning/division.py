@@ -1,4 +1,4 @@
-"""What ranks have to do when they begin, counted without them."""
+"""Work and messages of ranks at the beginning of a run, counted without these ranks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Division:
     owner : (n,) int64 array
         Rank of each particle.
     owned, ghosts, sent : (P, L) int64 arrays
-        Particles of each rank, copies it has of others', copies of its own that others have.
+        Particles of each rank, its ghosts, and its particles that are ghosts of other ranks.
     neighbours : (P,) int64 array
-        Ranks that each exchanges copies with, one way or both.
+        Number of ranks with which each rank exchanges copies, in one or both directions.
     sends, receives : (P,) int64 arrays
         Messages of each rank in a step.
     sent_bytes, received_bytes : (P,) int64 arrays
-        Of these messages.
+        Size of these messages.
     """
 
     owner: Integers
@@ -45,6 +45,6 @@ class Division:
         return len(self.owned)
 
     def traffic(self, rank: int) -> Traffic:
-        """Return what a rank has to do with others in a step."""
+        """Return the messages and bytes of a rank in a step."""
         columns = self.sends, self.receives, self.sent_bytes, self.received_bytes
         return Traffic(*(int(column[rank]) for column in columns))

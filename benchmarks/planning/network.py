@@ -1,7 +1,7 @@
-"""A network between ranks, as predictions assume it.
+"""Model of a network between ranks, for predictions.
 
-Ranks send small messages to their neighbours at the same time. What each of them costs a processor adds up, the time on
-the way does not (the model LogGP: Alexandrov, Ionescu, Schauser and Scheiman 1997).
+Ranks send small messages to their neighbours concurrently. The costs of the messages for a processor add up, but their
+travel times do not (the model LogGP: Alexandrov, Ionescu, Schauser and Scheiman 1997).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class Network:
     Attributes
     ----------
     latency : float
-        Time from the begin of a small message until it is there [s], with what it costs the processors at both ends;
-        the default is that of a cluster interconnect.
+        Time from the start of a small message to its arrival [s], including its cost for the processors at both
+        ends; the default is typical of a cluster interconnect.
     overhead : float
-        Time of a processor to send one message and to receive another [s]. Between two ranks of a node MPICH needs
-        0.7 microseconds.
+        Time of a processor to send one message and to receive one [s]. Between two ranks of a node MPICH needs 0.7
+        microseconds.
     bandwidth : float
         Bandwidth of a rank [B/s]; the default is a node's adapter of 25 GB/s shared by some tens of ranks.
 
     Raises
     ------
     InputError
-        If one is negative or not a number, or nothing can be sent.
+        If a value is negative or not a number, or nothing can be sent.
     """
 
     latency: float = 2e-6
@@ -49,35 +49,35 @@ class Network:
             )
 
     def delay(self, messages: Any, most_bytes: Any, work: Any) -> Any:
-        """Return how much longer a step takes with messages to neighbours than without [s].
+        """Return the extra time of a step for messages to neighbours [s].
 
-        They travel while the rank works; the processor begins and ends each.
+        The messages travel while the rank computes; the processor starts and completes each of them.
 
         Parameters
         ----------
         messages, most_bytes : int or array of int
-            Sent or received, whichever are more: links are full duplex.
+            The larger of the numbers sent and received: links are full duplex.
         work : float or array
-            What a rank does before it waits for them [s].
+            Computing time of a rank before it waits for the messages [s].
         """
         on_the_way = np.where(np.asarray(messages) > 0, self.latency + most_bytes / self.bandwidth, 0.0)
         return self.overhead * messages + np.maximum(on_the_way - work, 0.0)
 
     def exchange(self, neighbours: Any, most_bytes: Any = 0) -> Any:
-        """Return the time of a message to each neighbour, and of one from each, while nothing else is done [s].
+        """Return the time to send a message to each neighbour and receive one from each, without overlapping work [s].
 
         Parameters
         ----------
         neighbours, most_bytes : int or array of int
-            Neighbours, and all bytes that are sent or received.
+            Number of neighbours, and the larger of the total bytes sent and received.
         """
         return self.delay(neighbours, most_bytes, 0.0)
 
     def all_reduce(self, ranks: int) -> float:
-        """Return the time in which ranks add up or compare some numbers [s].
+        """Return the time of an all-reduce of a few numbers [s].
 
-        Each rank exchanges what it has with one that is 1, then 2, 4, ... away: recursive doubling, as in MPICH and
-        Open MPI (Thakur, Rabenseifner and Gropp 2005). Ranks beyond the last power of two send theirs to another
+        Each rank exchanges its data with ranks at distances of 1, then 2, 4, ...: recursive doubling, as in MPICH and
+        Open MPI (Thakur, Rabenseifner and Gropp 2005). Ranks beyond the last power of two send their data to a partner
         before, and get the result afterwards.
         """
         doublings = ranks.bit_length() - 1

@@ -1,7 +1,7 @@
-"""One rank among many that are not there: it decides, copies, packs and computes as it would in a run on all of them.
+"""Simulation of one rank of a large run without the other ranks: it decides, copies, packs and computes as in the run.
 
-Its neighbours are particles that somebody has made. What they would send is found by the same functions with which they
-would decide; the time that takes is counted apart.
+Generated particles represent its neighbours. The messages that they would send are computed by the same functions that
+the neighbours would use; the time of this computation is measured separately.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ if TYPE_CHECKING:
 
 
 class OtherRank(NamedTuple):
-    """What a rank that is made up owns, or the part of it that is near.
+    """Particles of a rank that does not exist, or the nearby part of these particles.
 
     Attributes
     ----------
     particles : Particles
         Spheres, members of clusters among them.
-    clusters : Clusters, optional
-        Those that they are members of; None where there are no shapes.
+    Clusters of the member spheres; None without shapes.
     """
 
     particles: Particles
@@ -60,36 +59,35 @@ class _Gathered:
         self.messages = sum(len(one) > 0 for one in rows)
 
     def gather(self, source: Floats) -> None:
-        """Gather them."""
+        """Copy the rows into the buffer."""
         gather_rows(source, self.rows, self.buffer)
 
     def traffic(self, numbers: Integers) -> Traffic:
-        """Return what is sent, and received as such rows, so many from each neighbour."""
+        """Return the traffic for these rows, with `numbers` rows received from each neighbour."""
         received = self.buffer.itemsize * self.buffer.shape[1] * int(numbers.sum())
         return Traffic(self.messages, int((numbers > 0).sum()), self.buffer.nbytes, received)
 
 
 class OneOfMany(Alone):
-    """What a rank asks of others, answered for it; implements `pdem.containers.exchange.Exchange`.
+    """Substitute for the other ranks of a run; implements `pdem.containers.exchange.Exchange`.
 
     Parameters
     ----------
-    neighbours : sequence of OtherRank
-        Each rank that may be near: at least all of its particles that are within twice the largest reach of the
-        particles of this rank.
+    Each rank that may be near, with at least all of its particles within twice the largest reach of the
+    particles of this rank.
     period : (3,) array
-        Of the axes [m], 0 for open ones.
+        Lengths of the periodic axes [m], 0 for open axes.
     cut_axes : (3,) bool array
         See `pdem.containers.exchange.Exchange.cut_axes`.
     threads : int
-        Of this rank.
+        Threads of this rank.
 
     Attributes
     ----------
     neighbours : int
-        How many of them have been asked at the last detection.
+        Number of neighbours in the last detection.
     seconds_of_others : float
-        Time spent so far on what the others would do [s].
+        Time spent so far on computations of the other ranks [s].
     """
 
     def __init__(self, neighbours: Sequence[OtherRank], period: Floats, cut_axes: Booleans, threads: int = 1) -> None:
@@ -105,7 +103,7 @@ class OneOfMany(Alone):
 
     @property
     def cut_axes(self) -> Booleans:
-        """As given."""
+        """See `pdem.containers.exchange.Exchange.cut_axes`."""
         return self._cut_axes
 
     def make_ghosts(
@@ -115,7 +113,7 @@ class OneOfMany(Alone):
         radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
-        """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
+        """Append ghosts as `decomposition.exchange.RankExchange` does."""
         sizes = Sizes(reach, radii)
         mine = _extents_of(OtherRank(particles, clusters), sizes, self._shape)
         begin = time.perf_counter()
@@ -135,7 +133,7 @@ class OneOfMany(Alone):
             self._connect_clusters(particles, clusters, copied, others)
 
     def _connect_clusters(self, particles: Particles, clusters: Clusters, copied: Copied, others: _Answers) -> None:
-        """Say what is gathered where there are clusters, and have copies of those of others."""
+        """Set up the rows that are gathered in a case with clusters, and append copies of remote clusters."""
         shared = shared_spheres(particles, copied)
         self._has_clusters, self._numbers = True, shared.singles
         self._numbers_of_states = np.array([len(one) for one in shared.came], np.int64)
@@ -147,7 +145,7 @@ class OneOfMany(Alone):
         self.seconds_of_others += time.perf_counter() - begin
 
     def begin_update(self, rows: Floats, states: Floats | None = None, columns: Sequence[Floats] = ()) -> None:
-        """Gather the rows that go to the neighbours."""
+        """Gather the rows for the neighbours."""
         self._spheres.gather(rows)
         for one, column in zip(self._columns, columns, strict=False):
             one.gather(column)
@@ -155,12 +153,12 @@ class OneOfMany(Alone):
             self._states.gather(states)
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
-        """Return how kernels gather these rows; None with clusters or columns, as among ranks that are there."""
+        """Return the calls by which kernels gather these rows; None with clusters or columns, as among real ranks."""
         in_python = self._has_clusters or self._columns
         return None if in_python else gathering(rows, self._spheres.rows, self._spheres.buffer)
 
     def traffic(self) -> Traffic:
-        """Return what this rank would send and receive in a step."""
+        """Return the messages and bytes that this rank would send and receive in a step."""
         all_ = (
             self._spheres.traffic(self._numbers), self._states.traffic(self._numbers_of_states),
             *(one.traffic(self._numbers_of_all) for one in self._columns),
@@ -169,22 +167,22 @@ class OneOfMany(Alone):
 
 
 def _extents_of(one: OtherRank, sizes: Sizes, shape: BoxShape) -> Floats:
-    """Return the extents (L, `EXTENT`) of the particles of a rank, of each level and all below."""
+    """Return the extents (L, `EXTENT`) of a rank's particles; the row of a level includes all lower levels."""
     position = unwrapped_positions(one.particles, one.clusters, shape)
     return with_levels_below(extents_of(one.particles, position, sizes))
 
 
 class _Answers:
-    """What the neighbours answer in one detection; implements `decomposition.copies.Swap`.
+    """Messages of the neighbours in one detection; implements `decomposition.copies.Swap`.
 
     Attributes
     ----------
     numbers : (k,) int64 array
-        Of those that may have something to send.
+        Numbers of the neighbours that may have something to send.
     extents : (k, L, `EXTENT`) array
-        Of their particles of each level and all below.
+        Extents of their particles; the row of a level includes all lower levels.
     seconds : float
-        Time spent on their answers [s].
+        Time spent on their messages [s].
     """
 
     def __init__(self, others: Sequence[OtherRank], sizes: Sizes, extents: Floats, shape: BoxShape) -> None:
@@ -202,7 +200,7 @@ class _Answers:
         self.seconds = 0.0
 
     def states(self, numbers: Sequence[Integers]) -> Floats:
-        """Return the states of some clusters of each neighbour, by their numbers (n, `STATE`)."""
+        """Return the states (n, `STATE`) of some clusters of each neighbour, by their numbers."""
         found = [
             clusters.states[clusters.rows_of(some)]
             for clusters, some in zip(self._clusters, numbers, strict=True)
@@ -211,7 +209,7 @@ class _Answers:
         return np.concatenate([np.empty((0, STATE)), *found])
 
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
-        """Return what the neighbours send: at first the layers of their larger particles, then partners of copies."""
+        """Return the rows of the neighbours: first layers of their larger particles, then partners of copies."""
         begin = time.perf_counter()
         if self._sent:
             chosen = zip(self._selections, self._sent, split_rows(rows, sent), strict=True)

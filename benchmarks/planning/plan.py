@@ -48,14 +48,14 @@ def plan(
     threads : int
         Threads of each rank.
     steps, warm_up : int
-        Steps timed on one rank, and steps before them; with 0 timed steps the plan has no predicted times.
+        Timed steps on one rank, and steps before them; without timed steps the plan has no predicted times.
     larger : callable, optional
         Returns the enlarged start for a number of ranks (weak scaling).
 
     Raises
     ------
     InputError
-        If a number of ranks is below 1, or there are no particles, or more than fit into the memory.
+        If a number of ranks is below 1, or there are no particles, or too many for the memory.
     """
     if not ranks or min(ranks) < 1:
         raise InputError(f"a plan for {min(ranks, default=0)} ranks: at least 1 is needed")
@@ -85,7 +85,7 @@ def plan(
 
 
 def _enlarged_division(start: Start, ranks: int, threads: int) -> tuple[Division, WorkCounts]:
-    """Return division and work of a start that was enlarged for `ranks` ranks."""
+    """Return division and work of a start that is enlarged for `ranks` ranks."""
     simulation = simulation_of(start, threads)
     return divide(simulation, start, ranks), work_of(simulation, start)
 
@@ -101,7 +101,7 @@ def _require_memory(name: str, particles: int, times: int) -> None:
 
 
 def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
-    """Return the division of a start among `ranks` ranks, as a run would begin with it."""
+    """Return the division of a start among `ranks` ranks at the beginning of a run."""
     domain, system, particles = start.case.domain, simulation.system, columns_of(start)
     partition = PARTITIONERS[start.case.decomposition.method](domain.lower, domain.upper)
     position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
@@ -116,7 +116,7 @@ def columns_of(start: Start) -> ParticleTable:
     Raises
     ------
     InputError
-        If it has none.
+        If it has no particles.
     """
     given = start.particles if start.state is None else start.state["particles"]
     if given is None:
@@ -129,7 +129,7 @@ def columns_of(start: Start) -> ParticleTable:
 
 
 def work_of(simulation: Simulation, start: Start) -> WorkCounts:
-    """Return the candidates of a simulation of one rank at its first step, by rows of its start."""
+    """Return the candidates of a simulation on one rank at its first step, by rows of its start."""
     system, ids = simulation.system, columns_of(start)["id"]
     order = np.argsort(ids)
     row = order[np.searchsorted(ids, system.particles.id, sorter=order)]
@@ -144,7 +144,7 @@ def work_of(simulation: Simulation, start: Start) -> WorkCounts:
 
 
 def facets_of(walls: WallContacts) -> tuple[Integers, Integers]:
-    """Return all candidates for contacts with walls: the row of the particle, and the facet."""
+    """Return all candidates for contacts with walls: rows of particles, and facets."""
     lists = walls.lists
     first, count = lists.start, lists.end - lists.start
     rows = np.repeat(lists.near.astype(np.int64), count)

@@ -3,13 +3,13 @@
 Owned particles and ghosts of each of the P ranks are counted exactly at the beginning of the run. Parts of a step:
 
 * compute: measured time of one rank for integration, pairs and walls, times the rank's share of particles,
-  candidate pairs (those across a cut are evaluated on both sides) and candidate facets;
+  candidate pairs (pairs across a cut are evaluated on both sides) and candidate facets;
 * detect: measured time of one rank for neighbour lists, times the rank's share of particles, ghosts included;
-* exchange: packing and unpacking of ghosts (measured), an overhead for each message, and what they are longer on their
-  way than the contacts take that a rank evaluates before it waits for them;
-* lists: work of a detection for every neighbour (measured), its messages, and what all ranks agree on then;
+* exchange: packing and unpacking of ghosts (measured), an overhead for each message, and travel time that exceeds
+  the time of the contacts that a rank evaluates before it waits;
+* lists: work of a detection for every neighbour (measured), its messages, and its all-reduces;
 * agree: the all-reduce of a step;
-* wait: for the slowest rank.
+* wait: idle time until the slowest rank has finished.
 
 Not included: networks shared by many ranks, memory shared by cores, noise, imbalance that grows later, output.
 """
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 _EXTENT_BYTES = 56
 MESSAGES = 4
-"""Of a detection to each neighbour: extents, copies, how many particles leave, these."""
+"""Messages of a detection to each neighbour: extents, copies, number of leaving particles, their rows."""
 AGREEMENTS = 3
-"""All-reduces of a detection one after the other, see `decomposition.exchange`: two of the four go together."""
+"""Successive all-reduces of a detection, see `decomposition.exchange`: two of the four run concurrently."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Costs:
     Attributes
     ----------
     threads : int
-        Threads of that rank, and of all planned ones.
+        Threads of that rank, and of all planned ranks.
     steps : int
         Number of timed steps.
     particle, pair, wall : float
@@ -54,9 +54,9 @@ class Costs:
     detections : float
         Detections per step.
     copy : float
-        Time to pack one ghost into a message [s]; unpacking costs nothing, as messages arrive in place.
+        Time to pack one ghost into a message [s]; there is no unpacking, as messages arrive in place.
     neighbour : float
-        Time of a detection for each neighbour [s], messages not included.
+        Time of a detection per neighbour [s], without messages.
     """
 
     threads: int
@@ -71,7 +71,7 @@ class Costs:
 
     @property
     def one_rank(self) -> float:
-        """Seconds of a step on one rank."""
+        """Time of a step on one rank [s]."""
         return self.particle + self.pair + self.wall + self.detect
 
     def for_work(self, measured: WorkCounts, other: WorkCounts) -> Costs:
@@ -107,7 +107,7 @@ class WorkCounts:
     facet_candidates: tuple[Integers, Integers] | None = None
 
     def by_rank(self, division: Division) -> tuple[Floats, Floats, Floats]:
-        """Return the numbers of candidate pairs within each rank, of those across its cuts, and of its facets.
+        """Return the numbers of candidate pairs within each rank and across its cuts, and of its candidate facets.
 
         A pair across a cut counts on both sides.
         """
@@ -119,7 +119,7 @@ class WorkCounts:
         return within.astype(np.float64), across.astype(np.float64), facets.astype(np.float64)
 
     def facets_by_rank(self, division: Division) -> Integers | None:
-        """Return the number of different candidate facets of each rank; None without walls."""
+        """Return the number of distinct candidate facets of each rank; None without walls."""
         if self.facet_candidates is None:
             return None
         particle, facet = self.facet_candidates
@@ -134,13 +134,13 @@ def predict(division: Division, work: WorkCounts, costs: Costs, network: Network
     Returns
     -------
     dict
-        ``seconds_per_step``, ``parts`` (those of `PARTS`) [s], ``imbalance`` of compute (largest over mean),
+        ``seconds_per_step``, ``parts`` (as in `PARTS`) [s], ``imbalance`` of compute (largest over mean),
         ``speed_up`` and ``efficiency`` over one rank.
     """
     ranks, owned, ghosts = division.ranks, division.owned.sum(axis=1), division.ghosts.sum(axis=1)
     within, across, facets = work.by_rank(division)
     particles = max(int(owned.sum()), 1)
-    # without candidates at the beginning, for instance while grains still fall, later ones are shared like particles
+    # without candidates at the beginning, for instance while grains fall, later candidates are shared like particles
     share = owned / particles
     number = len(work.first)
     before, after = (within / number, across / number) if number else (share, np.zeros_like(share))
@@ -165,7 +165,7 @@ def predict(division: Division, work: WorkCounts, costs: Costs, network: Network
 
 
 def _exchange(division: Division, costs: Costs, network: Network, early: Floats) -> Floats:
-    """Return the seconds per step of each rank for ghosts, which travel while it does its early work [s]."""
+    """Return the time per step of each rank for ghosts, which travel during the `early` work of the rank [s]."""
     messages = np.maximum(division.sends, division.receives)
     most_bytes = np.maximum(division.sent_bytes, division.received_bytes)
     seconds: Floats = costs.copy * division.sent.sum(axis=1) + network.delay(messages, most_bytes, early)
@@ -173,7 +173,7 @@ def _exchange(division: Division, costs: Costs, network: Network, early: Floats)
 
 
 def _lists_and_agreement(division: Division, costs: Costs, network: Network) -> tuple[float, float]:
-    """Return the seconds per step for the neighbours of a detection, and for the all-reduce."""
+    """Return the time per step for the neighbours of a detection, and for the all-reduce [s]."""
     agree, neighbours = network.all_reduce(division.ranks), int(division.neighbours.max())
     extents = _EXTENT_BYTES * division.owned.shape[1] * neighbours
     messages = network.exchange(neighbours, extents) + (MESSAGES - 1) * network.exchange(neighbours)

@@ -1,4 +1,4 @@
-"""A page for a proposal for computing time: the case, the machine, measured and expected scaling, what is asked for."""
+"""A page for a proposal for computing time: requested resources, case, machine, measured and expected scaling."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be run.
+    """Planned runs.
 
     Attributes
     ----------
     ranks, threads : int
-        Of each run.
+        Ranks of each run, and threads of each rank.
     runs : int
-        How many runs.
+        Number of runs.
     particles : int
-        Of each run.
+        Particles of each run.
     """
 
     ranks: int
@@ -52,7 +52,7 @@ class Request:
 
 
 class _Known(NamedTuple):
-    """Ranks, the time of a particle and step on a core [s], particles of a rank, and what they are known by."""
+    """Ranks, time of a particle-step on a core [s], particles per rank, and the source of these numbers."""
 
     ranks: int
     seconds: float
@@ -62,14 +62,14 @@ class _Known(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a folder holds about scaling.
+    """Results on scaling in a folder.
 
     Attributes
     ----------
     results : ScalingResults or None
         Measured runs.
     plan, rehearsal : dict or None
-        As `pdem scaling plan` and `pdem scaling rehearse` write them.
+        Documents of `pdem scaling plan` and `pdem scaling rehearse`.
     """
 
     results: ScalingResults | None
@@ -78,12 +78,12 @@ class Evidence:
 
     @classmethod
     def of(cls, folder: Path) -> Evidence:
-        """Return what a folder holds.
+        """Return the results on scaling in a folder.
 
         Raises
         ------
         InputError
-            If it holds nothing of it, or a file is damaged.
+            If the folder contains none, or a file is damaged.
         """
         results = read_results(folder) if has_results(folder) else None
         found = cls(results, read_plan(folder), read_rehearsal(folder))
@@ -95,14 +95,15 @@ class Evidence:
         return found
 
     def core_seconds(self, request: Request) -> tuple[float, str]:
-        """Return the time of a particle and step on one core [s], and where it is from.
+        """Return the time of a particle-step on one core [s], and its source.
 
-        Of what is known of nearly so many ranks, that with the most similar number of particles on each counts.
+        Among results for nearly the same number of ranks, the one with the most similar number of particles per rank
+        counts.
 
         Raises
         ------
         InputError
-            If nothing that is known comes near that number of ranks.
+            If there is no result near that number of ranks.
         """
         ranks, threads, each = request.ranks, request.threads, request.particles / request.ranks
         known = [*self._measured(threads), *self._of_rows(self.rehearsal, threads, "rehearsal"),
@@ -116,7 +117,7 @@ class Evidence:
                 f"nothing is known of {ranks} ranks, the nearest is {nearest.ranks}; pdem scaling rehearse CASE "
                 f"--ranks {ranks} --particles-per-rank {each:.0f} finds out"
             )
-        unlike = [max(abs(math.log2(one.each / each)) - 1.0, 0.0) for one in near]  # a factor of two is not
+        unlike = [max(abs(math.log2(one.each / each)) - 1.0, 0.0) for one in near]  # a factor of two counts as similar
         found = near[min(range(len(near)), key=lambda k: (unlike[k], abs(math.log(near[k].ranks / ranks))))]
         source = f"{found.name} of {counted(found.ranks, 'rank')} with {quantity(round(found.each))} particles each"
         if abs(math.log2(found.each / each)) > 1.0:
@@ -153,12 +154,12 @@ class Evidence:
 def proposal_sections(
     case: Case, meshes: Sequence[Mesh], request: Request, evidence: Evidence, *, plots: bool
 ) -> list[ReportSection]:
-    """Return the sections of the page: what is asked for comes first, then the case, then the evidence.
+    """Return the sections of the page: the requested resources first, then the case, then the evidence.
 
     Raises
     ------
     InputError
-        If nothing is known of that number of ranks.
+        If there is no result near that number of ranks.
     """
     sections = [_asked_for(case, meshes, request, evidence), _case_section(case, meshes, request)]
     if plots:
@@ -198,7 +199,7 @@ def _asked_for(case: Case, meshes: Sequence[Mesh], request: Request, evidence: E
 
 
 def _bytes_of_rank(request: Request, evidence: Evidence) -> float:
-    """Return the memory that a rank needs at most: twice its part, as made in the nearest rehearsal if there is one."""
+    """Return the upper limit of a rank's memory: twice that of its part, as in the nearest rehearsal, if any."""
     own = request.particles / request.ranks
     rows = [] if evidence.rehearsal is None else evidence.rehearsal["rows"]
     if not rows:

@@ -1,4 +1,4 @@
-"""What a step of one rank costs, measured in turn with other ranks."""
+"""Costs of a step of one rank, measured in alternation with other ranks."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
 
 _LEAD = 20
-"""Steps before others are timed, in which processes that share memory come to have their own."""
+"""Steps before the timing of neighbouring processes, in which these get memory of their own."""
 
 
 @dataclass(frozen=True)
 class RankCost:
-    """What one rank has, and what it takes.
+    """Size of one rank's part, and its costs.
 
     Attributes
     ----------
     rank : int
-        Its number.
+        Number of the rank.
     owned, ghosts, neighbours : int
-        Particles, copies of those of others, ranks that it exchanges messages with.
+        Particles, ghosts, and ranks with which it exchanges messages.
     traffic : Traffic
         Messages and bytes of a step.
     step : float
-        Work of a step without lists, packing included [s].
+        Time of a step without new lists, including packing [s].
     early : float
-        Part of it that is done while ghosts travel [s]: contacts among owned particles, and with walls.
+        Part of that time during which ghosts travel [s]: contacts among owned particles, and with walls.
     detection : float
-        Work of a detection [s].
+        Time of a detection [s].
     bytes : int
         Memory of particles, contacts and lists.
     """
@@ -61,36 +61,36 @@ class RankCost:
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that it sends or receives in a step, whichever are more."""
+        """The larger of the bytes that the rank sends and receives in a step."""
         return max(self.traffic.sent, self.traffic.received)
 
     def delay(self, network: Network) -> float:
-        """Return how much longer messages make a step [s]."""
+        """Return the time that messages add to a step [s]."""
         messages = max(self.traffic.sends, self.traffic.receives)
         return float(network.delay(messages, self.most_bytes, self.early))
 
     def seconds(self, detections: float, network: Network) -> float:
-        """Return the time of a mean step, with so many detections per step, messages included [s]."""
+        """Return the mean time of a step with `detections` detections per step, including messages [s]."""
         lists = self.detection + MESSAGES * float(network.exchange(self.neighbours))
         return self.step + self.delay(network) + detections * lists
 
 
 class TimedRank:
-    """A rank that takes steps while somebody looks at the clock.
+    """A rank that runs timed steps.
 
     Parameters
     ----------
     rank : int
-        Its number.
+        Number of the rank.
     system : System
-        Its state, with lists.
+        State of the rank, with lists.
     exchange : OneOfMany
-        That of the system.
+        Exchange of the system.
 
     Attributes
     ----------
     detections : float
-        Of a step, as measured.
+        Measured detections per step.
     """
 
     def __init__(self, rank: int, system: System, exchange: OneOfMany) -> None:
@@ -103,7 +103,7 @@ class TimedRank:
 
     @property
     def owned(self) -> int:
-        """Number of its particles."""
+        """Number of owned particles."""
         return self._system.particles.count
 
     @property
@@ -112,7 +112,7 @@ class TimedRank:
         return self._made / self._taken
 
     def advance(self, steps: int) -> None:
-        """Take steps."""
+        """Run steps."""
         system, last = self._system, self._system.progress.step + steps
         while system.progress.step < last:
             begun = advance_with_same_lists(system, self._phases, last - 1)
@@ -120,14 +120,14 @@ class TimedRank:
             time_step.advance(system, self._phases, ahead=following < last, begun=begun)
 
     def time(self, steps: int, beside: int = 0) -> None:
-        """Take steps and then make lists, and note how long both took.
+        """Run steps and then a detection, and record the time of both.
 
         Parameters
         ----------
         steps : int
-            How many.
+            Number of steps.
         beside : int
-            Other processes that take the same steps meanwhile, as the other ranks of a node would.
+            Number of processes that run the same steps concurrently, as the other ranks of a node would.
         """
         with self._others_busy(beside):
             made, begin = self._system.lists.detections, self._own_clock()
@@ -144,7 +144,7 @@ class TimedRank:
         self._early.append(early / steps)
 
     def cost(self) -> RankCost:
-        """Return the costs: medians of what was timed."""
+        """Return the costs: medians of the measured times."""
         particles, exchange = self._system.particles, self._exchange
         return RankCost(
             self.rank, particles.count, particles.ghosts, exchange.neighbours, exchange.traffic(),
@@ -155,17 +155,17 @@ class TimedRank:
         return self._phases.spent(phase)
 
     def _share_of_owned(self) -> float:
-        """Return the share of candidates without a ghost, whose contacts are evaluated before ghosts are waited for."""
+        """Return the share of candidates without a ghost, which are evaluated before the rank waits for ghosts."""
         pairs = self._system.contacts.pairs
         return float(pairs.inner / max(pairs.candidates, 1))
 
     def _own_clock(self) -> float:
-        """Return a time without what was spent on the work of other ranks [s]."""
+        """Return a time that excludes the work for other ranks [s]."""
         return time.perf_counter() - self._exchange.seconds_of_others
 
     @contextmanager
     def _others_busy(self, count: int) -> Iterator[None]:
-        """Have copies of this process take steps meanwhile."""
+        """Let copies of this process run steps within this block."""
         fork = multiprocessing.get_context("fork")
         others = [fork.Process(target=self._advance_while, args=(os.getpid(),), daemon=True) for _ in range(count)]
         for one in others:
@@ -179,6 +179,6 @@ class TimedRank:
                 one.join()
 
     def _advance_while(self, parent: int) -> None:
-        """Take steps as long as the process that has started this one lives."""
+        """Run steps as long as the parent process exists."""
         while os.getppid() == parent:
             self.advance(_LEAD)

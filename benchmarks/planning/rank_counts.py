@@ -1,7 +1,7 @@
-"""What many ranks would own, copy and send at the beginning of a run, found by one process without them.
+"""Numbers of particles that many ranks would own, copy and send at the beginning of a run, counted by one process.
 
-The same functions decide as in `decomposition.exchange`, so that numbers are those of a real run. Only which ranks
-may meet is found otherwise, by a tree of their extents: nothing here grows with the square of the ranks.
+The functions of `decomposition.exchange` decide, so that the numbers are those of a real run. Only the possible
+neighbours are determined differently, by a tree of extents, so that no cost grows with the square of the ranks.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ if TYPE_CHECKING:
     from pdem.containers.box_shape import BoxShape
     from pdem.foundation.array_types import Floats, Integers
 
-_WIDER = 1.0 + 1e-6  # boxes only have to hold all that may meet
+_WIDER = 1.0 + 1e-6  # boxes only have to contain all possible neighbours
 _TIMED_NEIGHBOURS = 20
 _TIMED_ROWS = 2_000
-_REPETITIONS = 25  # the fastest counts: other programs may be busy
+_REPETITIONS = 25  # the fastest time counts: other programs may be busy
 
 
 class Grains(NamedTuple):
-    """Particles of all ranks, members of clusters among them.
+    """Particles of all ranks, including members of clusters.
 
     Attributes
     ----------
     position, radius, reach : (n, 3), (n,) and (n,) arrays
-        Places in the box, and reaches, which are radii plus skins [m].
+        Positions in the box, and reaches, which are radii plus skins [m].
     cluster : (n,) int64 array
-        Number of its cluster, 0 of a single sphere.
+        Number of the cluster; 0 for single spheres.
     centre : (n, 3) array
-        The place that decides who owns it: that of a single sphere, or of the centre of its cluster [m].
+        Position that decides on the owner: that of a single sphere, or of the centre of a cluster [m].
     """
 
     position: Floats
@@ -68,7 +68,7 @@ class Grains(NamedTuple):
 
     @classmethod
     def single(cls, position: Floats, radius: Floats, reach: Floats) -> Grains:
-        """Return spheres of which none is a member of a cluster."""
+        """Return single spheres."""
         return cls(position, radius, reach, np.zeros(len(radius), np.int64), position)
 
 
@@ -80,27 +80,27 @@ def divide(
     partition: Partitioner | None = None,
     parts: Parts | None = None,
 ) -> Division:
-    """Return what so many ranks own and copy.
+    """Return the particles and copies of `ranks` ranks.
 
     Parameters
     ----------
     ranks : int
-        How many, at least 1.
+        Number of ranks, at least 1.
     grains : Grains
-        All of them.
+        All particles.
     radii : (L,) array
-        Largest radius of each level of size, rising [m].
+        Largest radius of each level of size, in increasing order [m].
     shape : BoxShape
-        Of the box.
+        Shape of the box.
     partition : Partitioner, optional
-        How space is cut; by bisection unless given.
+        Method of dividing space; bisection by default.
     parts : Parts, optional
         The division; by default that of `partition` at the beginning of a run.
     """
     partition = AxisCuts() if partition is None else partition
     parts = partition(grains.position, ranks) if parts is None else parts
     owner = parts.owners(grains.centre)
-    order = np.lexsort((grains.cluster, owner))  # members of a cluster follow each other
+    order = np.lexsort((grains.cluster, owner))  # members of a cluster are consecutive
     first = np.searchsorted(owner[order], np.arange(ranks + 1))
     level = levels_of(grains.radius, radii).astype(np.int64)
     near = grains.centre + shape.nearest(grains.position - grains.centre)
@@ -115,12 +115,12 @@ def divide(
 def _counts(
     first: Integers, grains: Reaches, cluster: Integers, extents: Floats, shape: BoxShape
 ) -> tuple[Integers, ...]:
-    """Return the other columns of a division for grains that are sorted by ranks and clusters."""
+    """Return the further columns of a division for particles that are sorted by ranks and clusters."""
     repeats, cells, (ranks, levels, _) = Repeats.of(shape), None, extents.shape
     sent, ghosts = (np.zeros((ranks, levels + 2), np.int64) for _ in range(2))
     neighbours, sends, receives = (np.zeros(ranks, np.int64) for _ in range(3))
     for rank, others in _neighbours(extents[:, -1], shape):
-        if cells is None or levels > 1:  # with one level nobody looks at them
+        if cells is None or levels > 1:  # unused with a single level
             cells = _cells_of(grains, slice(first[rank], first[rank + 1]), extents[rank], repeats)
         copies = np.zeros((len(others), levels + 2), np.int64)
         count_copies(rank, others, first, grains, cluster, extents, cells.arrays, tuple(repeats), copies)
@@ -135,7 +135,7 @@ def _counts(
 
 
 def _cells_of(grains: Reaches, own: slice, extents: Floats, repeats: Repeats) -> Cells:
-    """Return the grains of a rank in cells."""
+    """Return the particles of a rank sorted into cells."""
     widest = extents[:, 6].copy()
     return Cells(grains.position[own], grains.reach[own], grains.level[own], widest, repeats)
 
@@ -143,7 +143,7 @@ def _cells_of(grains: Reaches, own: slice, extents: Floats, repeats: Repeats) ->
 def extents_by_rank(
     ranks: int, levels: int, owner: Integers, position: Floats, reach: Floats, level: Integers
 ) -> Floats:
-    """Return the extents (P, L, `EXTENT`) of the particles of each rank, of each level and all below."""
+    """Return the extents (P, L, `EXTENT`) of the ranks' particles; the row of a level includes all lower levels."""
     extents, at = extents_of_none((ranks, levels)), (owner, level)
     for axis in range(3):
         np.minimum.at(extents[..., axis], at, position[:, axis])
@@ -153,7 +153,7 @@ def extents_by_rank(
 
 
 def _neighbours(extents: Floats, shape: BoxShape) -> list[tuple[int, Integers]]:
-    """Return the ranks that have some, each with those it may meet, rising; `extents` (P, `EXTENT`) of all levels."""
+    """Return each rank with its possible neighbours, in increasing order; `extents` (P, `EXTENT`) are of all levels."""
     one, other = _candidates(extents, shape)
     if len(one) == 0:
         return []
@@ -168,7 +168,7 @@ def _neighbours(extents: Floats, shape: BoxShape) -> list[tuple[int, Integers]]:
 
 
 def _candidates(extents: Floats, shape: BoxShape) -> tuple[Integers, Integers]:
-    """Return pairs of ranks, both ways and sorted, whose boxes widened by their reaches overlap in any image."""
+    """Return sorted pairs of ranks, in both directions, with boxes that overlap when widened by their reaches."""
     full = np.flatnonzero(extents[:, 0] <= extents[:, 3])
     if len(full) < 2:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -186,17 +186,17 @@ def _candidates(extents: Floats, shape: BoxShape) -> tuple[Integers, Integers]:
 
 
 def neighbour_seconds(levels: int) -> float:
-    """Return what a detection costs a rank for each neighbour, even one that nothing is copied to [s].
+    """Return the cost of a detection for a rank per neighbour, even if nothing is copied to the neighbour [s].
 
     Parameters
     ----------
     levels : int
-        Of size.
+        Number of levels of size.
 
     Returns
     -------
     float
-        Measured here on empty lists: the work of `RankExchange.make_ghosts`. Messages are not in it.
+        Measured here on empty lists: the work of `RankExchange.make_ghosts`, without messages.
     """
     none, sizes = Particles(), Sizes(lambda radius, *_: radius, np.ones(levels))
     extents = with_levels_below(extents_of_levels(none.position, none.radius, none.id, levels))
@@ -210,18 +210,18 @@ def neighbour_seconds(levels: int) -> float:
 
 
 class _Nobody:
-    """Messages to nobody."""
+    """Substitute for messages, without any receiver."""
 
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
-        """Return that nothing has come."""
+        """Return the arguments: nothing arrives."""
         return rows, sent
 
 
 def copy_seconds() -> float:
-    """Return the time to gather the row of one particle for a message [s], measured here as a step does it."""
+    """Return the time to gather the row of one particle for a message [s], measured here by the code of a step."""
     rows, order = np.zeros((_TIMED_ROWS, PACKED)), np.arange(_TIMED_ROWS)
     gathered = np.empty_like(rows)
-    gather_rows(rows, order, gathered)  # it may have to be compiled
+    gather_rows(rows, order, gathered)  # includes the compilation, if necessary
     return _best(lambda: gather_rows(rows, order, gathered)) / _TIMED_ROWS
 
 

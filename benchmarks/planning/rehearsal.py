@@ -1,10 +1,10 @@
-"""Rehearsal of a run on very many ranks: some of its ranks are made here as they would be, run, and measured.
+"""Rehearsal of a run on very many ranks: some of its ranks are created here, run, and measured.
 
-The system is copies of a small periodic one (`benchmarks.planning.tiling`). Space is cut as for the real number of
-ranks, exactly around a few of them, and by a sample elsewhere. Of these few the particles are made, and those around,
-which belong to neighbours; the rank then makes ghosts and lists, packs, and takes steps, as in a run
-(`benchmarks.planning.one_of_many`). What messages take beyond the contacts behind which they travel is added by a
-model of the network. The slowest rank counts.
+The system consists of copies of a small periodic system (`benchmarks.planning.tiling`). Space is cut as for the real
+number of ranks: exactly around a few of them, and by a sample elsewhere. The particles of these few ranks are created,
+and nearby particles, which belong to neighbours. The rank then makes ghosts and lists, packs, and runs steps as in a
+real run (`benchmarks.planning.one_of_many`). A model of the network adds the travel time of messages that exceeds the
+time of the contacts evaluated meanwhile. The slowest rank counts.
 """
 
 from __future__ import annotations
@@ -63,40 +63,40 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 SAMPLES = 48
-"""Particles for each rank, at least, from which space is cut."""
+"""Least number of particles per rank in the sample from which space is cut."""
 
 ROUNDS = 5
-"""In which ranks are timed in turn, so that what else the machine does meets all of them; medians count."""
+"""Rounds in which ranks are timed in turn, so that disturbances by other programs affect all; medians count."""
 
 CONTINUED = ("counters", STAGES, INSERTIONS, WAITING)
-"""Groups of a checkpoint from which the ranks go on."""
+"""Groups of a checkpoint that the ranks continue from."""
 
-# ranks add up loads of walls between steps that are not taken one by one here
+# ranks add up loads of walls between steps, which are not run one by one here
 _FEATURES = tuple(one for one in FEATURES if one is not WallLoads)
 _ROUNDING = 1e-9
 
 CUT_BYTES = 32
-"""Of a cut of space, of which every rank has all."""
+"""Size of a cut of space, which every rank stores [bytes]."""
 
 
 class Rehearsal:
-    """A small periodic system from which large ones are made.
+    """A small periodic system from which large systems are made.
 
     Parameters
     ----------
     name : str
-        Of the case, for messages.
+        Name of the case, for messages.
     start : Start
         Case, meshes and particles.
     threads, steps, warm_up : int
-        Threads of a rank, steps that are timed, and those before.
+        Threads of a rank, timed steps, and steps before the timing.
     beside : int
-        Processes that take the same steps while a rank is timed, as the other ranks of a node would.
+        Number of processes that run the same steps while a rank is timed, as the other ranks of a node would.
 
     Raises
     ------
     InputError
-        If processes beside shall have several threads, or the case cannot be rehearsed, see
+        If processes beside would have several threads, or the case cannot be rehearsed; see
         `benchmarks.planning.rehearsal_limits`.
     """
 
@@ -121,7 +121,7 @@ class Rehearsal:
         self.threads, self.beside, self._steps, self._warm_up = threads, beside, steps, warm_up
 
     def tiling(self, particles: float) -> Tiling:
-        """Return about so many particles."""
+        """Return a tiling with about this number of particles."""
         tiles = max(1, round(particles / len(self._particles["id"])))
         length = self._upper - self._lower
         return Tiling(self._particles, self._lower, length, copies_along(tiles, length, self.periodic))
@@ -133,7 +133,7 @@ class Rehearsal:
         return skins
 
     def alone(self, tiling: Tiling) -> TimedRank:
-        """Return one rank that has all particles."""
+        """Return a single rank with all particles."""
         columns = self._particles_in(tiling, tiling.lower, tiling.upper)
         meshes = self._walls_in(tiling, tiling.lower, tiling.upper)
         return self._timed(0, tiling, _with_clusters(tiling, columns), [], meshes, None, np.zeros(3, np.bool_))
@@ -146,11 +146,11 @@ class Rehearsal:
         tiling : Tiling
             All particles.
         parts : Cuts
-            Which part of space each rank has.
+            Division of space among the ranks.
         rank : int
-            Which one.
+            Number of the rank.
         skins : Skins
-            Levels of size, those of all particles.
+            Levels of size of all particles.
         """
         box, reach = parts.box(rank, self.whole(tiling)), self._largest_reach(skins) + tiling.overhang
         columns = self._particles_in(tiling, box[:3] - 2.0 * reach, box[3:] + 2.0 * reach)
@@ -162,17 +162,17 @@ class Rehearsal:
         return self._timed(rank, tiling, own, others, meshes, skins, parts.axes_of(rank))
 
     def whole(self, tiling: Tiling) -> Floats:
-        """Return where the particles of the large system are (6,) [m]: along open axes some may be outside its box."""
+        """Return the bounds (6,) of the particles of the large system [m]; along open axes they may exceed its box."""
         position, is_open = self._particles["position"], ~np.array(self.periodic)
         lower = np.where(is_open, np.minimum(tiling.lower, position.min(axis=0)), tiling.lower)
         upper = np.where(is_open, np.maximum(tiling.upper, position.max(axis=0)), tiling.upper)
         return np.concatenate((lower, upper))
 
     def _particles_in(self, tiling: Tiling, lower: Floats, upper: Floats) -> Columns:
-        """Return the particles of a box [m], each once, with all members of clusters whose centre is there."""
+        """Return the particles in a box [m], each once, with all members of clusters with a centre in it."""
         wide = tiling.overhang + _ROUNDING * (tiling.upper - tiling.lower)
         columns, home = tiling.within(lower - wide, upper + wide, self.periodic)
-        _, first = np.unique(columns["id"], return_index=True)  # of images on both sides one
+        _, first = np.unique(columns["id"], return_index=True)  # one of several images
         return {**{name: column[first] for name, column in columns.items()}, "position": home[first]}
 
     def _largest_reach(self, skins: Skins) -> float:
@@ -193,7 +193,7 @@ class Rehearsal:
         self, rank: int, tiling: Tiling, own: ParticleTable, others: Sequence[OtherRank], meshes: list[Mesh],
         skins: Skins | None, cut_axes: Booleans,
     ) -> TimedRank:  # fmt: skip
-        """Return a rank with its lists, after the steps that are not timed."""
+        """Return a rank with its lists, after the untimed steps."""
         period = np.where(self.periodic, tiling.upper - tiling.lower, 0.0)
         exchange = OneOfMany(others, period, cut_axes, self.threads)
         timed = TimedRank(rank, self._system(self._case_of(tiling), own, exchange, meshes, skins), exchange)
@@ -203,7 +203,7 @@ class Rehearsal:
     def _system(
         self, case: Case, columns: ParticleTable, exchange: Exchange, meshes: list[Mesh], skins: Skins | None
     ) -> System:
-        """Return the state of a rank with its lists, as `pdem.run.simulation.Simulation` makes it."""
+        """Return the state of a rank with its lists, as `pdem.run.simulation.Simulation` creates it."""
         choose = None if skins is None else lambda own, over: skins
         new = NewSystem(case, wall_geometry_of(case, meshes), exchange, _FEATURES, choose)
         groups = initial_groups(columns, exchange)
@@ -211,19 +211,19 @@ class Rehearsal:
         groups.update(self._continued)
         groups["counters"] = counters | {"step": groups.pop("counters").get("step", counters["step"])}
         system = new.load(groups).make_lists(Phases())
-        system.tuners.fix_skin()  # all ranks have the skins of one
+        system.tuners.fix_skin()  # all ranks use the skins of the single rank
         compute_contact_forces(system, 0.0, Phases())
         return system
 
     def measure(self, ranks: Sequence[TimedRank]) -> None:
-        """Time ranks in turn, several times."""
+        """Time ranks in turn, in several rounds."""
         for _ in range(ROUNDS):
             for one in ranks:
                 one.time(max(1, self._steps // ROUNDS), self.beside)
 
 
 def _with_clusters(tiling: Tiling, columns: Columns) -> ParticleTable:
-    """Return particles with the clusters that they are members of."""
+    """Return particles together with the clusters of their members."""
     numbers = np.unique(columns["cluster"])
     clusters = tiling.clusters_of(numbers[numbers > 0]) if numbers.any() else {}
     return ParticleTable(columns, clusters)
@@ -237,9 +237,9 @@ def _by_owner(
     shapes: ShapeArrays | None,
     further: Sequence[Field],
 ) -> list[OtherRank]:
-    """Return the chosen particles and their clusters, those of each owner together.
+    """Return the chosen particles and their clusters, grouped by owner.
 
-    Particles have the fields of all cases, and `further` ones.
+    Particles have the standard fields and the `further` ones.
     """
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(owner[rows], kind="stable")]
@@ -260,7 +260,7 @@ def rehearse(
     rehearsal: Rehearsal, ranks: Sequence[int], network: Network, *, per_rank: float | None = None,
     total: float | None = None, made: int = 3,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what runs on so many ranks would take, with the costs of one rank, as a dictionary for a file.
+    """Return the predicted times of runs on these numbers of ranks, and the costs of one rank, as a dictionary.
 
     Parameters
     ----------
@@ -269,11 +269,11 @@ def rehearse(
     ranks : sequence of int
         Numbers of ranks.
     network : Network
-        Between them.
+        Network between the ranks.
     per_rank, total : float
         Particles of each rank (weak scaling) or of all (strong scaling).
     made : int
-        How many of the ranks are made.
+        Number of ranks to create.
     """
     one = rehearsal.alone(rehearsal.tiling(per_rank or min(total or 1.0, 30_000.0)))
     rows = [
@@ -288,18 +288,18 @@ def rehearse(
 
 
 def _per_particle(one: TimedRank, network: Network) -> float:
-    """Return the time of a step of a rank alone, for each of its particles [s]."""
+    """Return the time of a step per particle of a single rank [s]."""
     return one.cost().seconds(one.detections, network) / one.owned
 
 
 def _row(
     rehearsal: Rehearsal, ranks: int, network: Network, particles: float, made: int, one: TimedRank
 ) -> dict[str, Any]:
-    """Return the costs of a run on so many ranks, and its efficiency over a rank alone."""
+    """Return the costs of a run on `ranks` ranks, and its efficiency relative to a single rank."""
     tiling, skins = rehearsal.tiling(particles), rehearsal.skins()
     sample = tiling.sample(math.ceil(SAMPLES * ranks / tiling.tiles))
     partition = PARTITIONERS[rehearsal.case.decomposition.method](tiling.lower.tolist(), tiling.upper.tolist())
-    rough: Any = partition(sample, ranks)  # both methods make `Cuts`
+    rough: Any = partition(sample, ranks)  # both methods return `Cuts`
     chosen = np.unique(np.linspace(0, ranks - 1, made).astype(int)).tolist()
     parts = with_exact_parts(rough, chosen, rehearsal.whole(tiling), tiling.count_in)
     timed = [rehearsal.rank(tiling, parts, rank, skins) for rank in chosen]

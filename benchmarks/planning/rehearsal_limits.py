@@ -1,4 +1,4 @@
-"""What cannot be rehearsed: cases of which copies side by side are no larger system, and what no one rank can do."""
+"""Cases that cannot be rehearsed: copies of them are not a larger system, or one rank alone cannot run them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _INSTEAD = "measure it by pdem scaling run"
 
 
 def require_rehearsable(name: str, case: Case, particles: int) -> None:
-    """Require that a rehearsal of a case shows what a run on many ranks would take.
+    """Require that a rehearsal of a case predicts a run on many ranks.
 
     Parameters
     ----------
     name : str
-        Of the case, for messages.
+        Name of the case, for messages.
     case : Case
         The small system.
     particles : int
-        That it begins with.
+        Number of particles at the beginning.
 
     Raises
     ------
@@ -65,10 +65,10 @@ def _reasons(case: Case, particles: int) -> Iterator[str]:
 
 
 def _own_motions(case: Case, wall: Any) -> Iterator[str]:
-    """Yield how a wall moves where its copies along periodic axes would not move as one."""
+    """Yield the motions of a wall by which its copies along periodic axes would not move as one wall."""
     periodic, copied = np.array(case.domain.periodic), np.array(case.domain.periodic)
     if isinstance(wall, PlaneWall) and wall.size is None:
-        copied &= np.array(wall.normal) != 0.0  # along the others it goes on
+        copied &= np.array(wall.normal) != 0.0  # along the remaining axes the wall continues
     for part in motion_of(wall, case.motions, case.directory).parts:
         if isinstance(part, MotionTurn):
             direction = np.abs(part.axis) / np.linalg.norm(part.axis)

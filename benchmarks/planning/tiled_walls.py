@@ -1,4 +1,4 @@
-"""Walls of a large system that is made of copies of a small one, as far as one rank may touch them."""
+"""Walls of a large system that consists of copies of a small one, as far as one rank may touch them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def walls_near(
 ) -> list[Mesh]:
     """Return the walls that are within a box of the large system.
 
-    Walls are copied with the tiles that the box meets. Those that go through both sides of the small system along a
-    periodic axis, as floors and drums do, go on as far as the box: one copy, stretched between the sides if it is not
-    as long by itself.
+    Walls are copied with the tiles that the box overlaps. Walls that cross both sides of the small system along a
+    periodic axis, such as floors and drums, continue to the ends of the box: they are one copy, stretched between the
+    sides if it is too short.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def walls_near(
 
 
 def _copied(mesh: Mesh, shifts: Floats, tiling: Tiling, box: tuple[Floats, Floats]) -> Mesh:
-    """Return the mesh of a wall at several places, or one that goes on along the axes on which it passes its tile."""
+    """Return the mesh of a wall at several positions, or one that continues along axes on which it fills its tile."""
     first, last, rounding = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0), _ROUNDING * tiling.length
     goes_on = (first < tiling.lower - rounding) & (last > tiling.lower + tiling.length + rounding)
     moved, places = mesh.vertices.copy(), np.where(goes_on, 0.0, shifts)
@@ -77,7 +77,7 @@ def _copied(mesh: Mesh, shifts: Floats, tiling: Tiling, box: tuple[Floats, Float
 
 
 def _at(mesh: Mesh, shifts: Any) -> Mesh:
-    """Return a mesh at several places, at each once."""
+    """Return a mesh with one copy at each of several positions."""
     places = np.unique(shifts, axis=0)
     vertices = np.concatenate([mesh.vertices + place for place in places])
     sizes = np.tile(np.diff(mesh.facet_start), len(places))

@@ -1,4 +1,4 @@
-"""A large system as copies of a small periodic one, of which only the parts that are looked at are ever made."""
+"""A large system as copies of a small periodic one; particles are created only where they are needed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Tiling:
     Parameters
     ----------
     particles : ParticleTable
-        Of the small system, with all fields of a state. Members of clusters are beside their centre, even outside of
-        the box.
+        Particles of the small system, with all fields of a state. Members of clusters are next to their centre, even
+        outside of the box.
     lower, length : (3,) arrays
-        Its box: corner and sides [m].
+        Box of the small system: corner and sides [m].
     copies : (3,) int sequence
-        Along each axis.
+        Number of copies along each axis.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Tiling:
     lower, upper : (3,) arrays
         Corners of the large system [m].
     overhang : float
-        How far members are from the centre of their cluster at most [m].
+        Largest distance of members from the centre of their cluster [m].
     """
 
     def __init__(self, particles: ParticleTable, lower: Floats, length: Floats, copies: Sequence[int]) -> None:
@@ -54,11 +54,11 @@ class Tiling:
         self._centres = particles.centres()
         away = particles["position"] - self._centres
         self.overhang = float(np.sqrt(np.square(away).sum(axis=1)).max(initial=0.0))
-        # Ids of a copy follow each other as those of the original do, as members of clusters have to.
+        # Ids of a copy are consecutive like those of the original, as required for members of clusters.
         self._stride = int(particles["id"].max(initial=0)) + 1
 
     def sample(self, each: int) -> Floats:
-        """Return the places (n, 3) [m] of some particles of every tile, as many of each, evenly from their list."""
+        """Return positions (n, 3) [m] of the same number of particles in each tile, evenly chosen from their list."""
         position = self._particles["position"]
         few = position[np.linspace(0, len(position) - 1, min(each, len(position))).astype(np.int64)]
         corners = np.stack(np.meshgrid(*map(np.arange, self.copies), indexing="ij"), axis=-1).reshape(-1, 3)
@@ -66,24 +66,24 @@ class Tiling:
         return places
 
     def count_in(self, box: Floats) -> int:
-        """Return how many particles are in a box (6,) [m]; members of a cluster are where its centre is."""
+        """Return the number of particles in a box (6,) [m]; members of a cluster count at its centre."""
         first, end = (np.ceil((corner - self._centres) / self.length) for corner in (box[:3], box[3:]))
         tiles = np.clip(end, 0, self.copies) - np.clip(first, 0, self.copies)  # along each axis, for each particle
         return int(np.maximum(tiles, 0.0).prod(axis=1).sum())
 
     def tiles_in(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> list[tuple[int, ...]]:
-        """Return the tiles that a box (m) meets; along periodic axes those beyond the ends are images of others."""
+        """Return the tiles that a box (m) overlaps; along periodic axes tiles beyond the ends are images."""
         first = np.floor((lower - self.lower) / self.length).astype(np.int64)
         last = np.floor((upper - self.lower) / self.length).astype(np.int64)
         ends = self.copies - 1
         first, last = (
             np.where(periodic, one, np.clip(one, 0, ends)) for one in (first, last)
-        )  # what is outside belongs to the outer ones
+        )  # particles outside belong to the outer tiles
         ranges = [range(low, high + 1) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
         return list(itertools.product(*ranges))
 
     def within(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> tuple[Columns, Floats]:
-        """Return the particles in a box, images included, and the places of those they are images of (n, 3) [m].
+        """Return the particles in a box, images included, and the positions of their originals (n, 3) [m].
 
         Parameters
         ----------
@@ -99,13 +99,13 @@ class Tiling:
         return found, self._at_home(found["position"], periodic)
 
     def _at_home(self, position: Floats, periodic: Sequence[bool]) -> Floats:
-        """Return where images of some places are in the large system (n, 3) [m]."""
+        """Return the positions of the originals of some images in the large system (n, 3) [m]."""
         turns = np.floor((position - self.lower) / (self.upper - self.lower))
         home: Floats = position - np.where(periodic, turns, 0.0) * (self.upper - self.lower)
         return home
 
     def _of_tile(self, tile: tuple[int, ...], lower: Floats, upper: Floats) -> Columns:
-        """Return the particles of a tile that are in a box; an image has the id of its original."""
+        """Return the particles of a tile in a box; an image has the id of its original."""
         position = self._particles["position"] + np.array(tile) * self.length
         rows = np.flatnonzero(((position >= lower) & (position < upper)).all(axis=1))
         number = int(np.ravel_multi_index(tuple(np.mod(tile, self.copies)), tuple(self.copies)))
@@ -115,7 +115,7 @@ class Tiling:
         return {**found, "position": position[rows], "id": identity, "cluster": cluster}
 
     def clusters_of(self, numbers: Integers) -> Columns:
-        """Return columns of the clusters of the large system that have these numbers."""
+        """Return columns of the clusters with these numbers in the large system."""
         small = self._particles.clusters
         tile, number = np.divmod(numbers - 1, self._stride)
         order = np.argsort(small["number"])
@@ -126,21 +126,21 @@ class Tiling:
 
 
 def copies_along(tiles: int, length: Floats, periodic: Sequence[bool]) -> tuple[int, int, int]:
-    """Return how many copies along each periodic axis make about so many, in a box as near to a cube as they can.
+    """Return the number of copies along each periodic axis for about `tiles` copies, in a box close to a cube.
 
     Parameters
     ----------
     tiles : int
-        Copies in all, at least 1.
+        Total number of copies, at least 1.
     length : (3,) array
-        Sides of one [m].
+        Sides of one copy [m].
     periodic : three bool
-        Axes along which there may be several.
+        Axes along which several copies are possible.
     """
     copies = [1, 1, 1]
     axes = [axis for axis in range(3) if periodic[axis]]
     for left in range(len(axes), 0, -1):
-        # The longest sides first: what their rounding leaves over, the shorter ones make up for.
+        # The longest sides come first; shorter ones compensate for their rounding.
         axis = max(axes, key=lambda one: length[one])
         axes.remove(axis)
         rest = tiles / math.prod(copies)

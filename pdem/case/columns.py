@@ -1,4 +1,4 @@
-"""What a case looks at of its contacts, and the names of columns of the series: stress, box, masses."""
+"""Quantities of contacts that a case writes, and the names of columns of the series: stress, box, masses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Location: TypeAlias = tuple[str | int, ...]
 
 COMPONENTS = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-"""Components of a symmetric tensor that the series has."""
+"""Components of a symmetric tensor in the series."""
 
 STRESSES = "contact_stress", "kinetic_stress", "stress"
 """Names of the tensors of stress, in the order of their columns."""
@@ -25,18 +25,18 @@ STRESSES = "contact_stress", "kinetic_stress", "stress"
 COORDINATION = "coordination", "mechanical_coordination", "coordination_without_rattlers"
 
 RESERVED = "contact", "kinetic", "mechanical"
-"""Names with which columns of all particles begin; those of a sensor would be the same."""
+"""First parts of the names of columns for all particles; a sensor with such a name would have the same columns."""
 
 
 SIDES = "-x", "+x", "-y", "+y", "-z", "+z"
 """Sides of the domain."""
 
 LEFT = "left"
-"""With which the names of columns of what has left the domain begin."""
+"""First parts of the names of columns for particles that have left the domain."""
 
 
 NO_NAME = frozenset(',"\n[]')
-"""Letters that names of columns cannot hold."""
+"""Letters that names of columns must not contain."""
 
 
 def stress_columns(dimension: int) -> list[Column]:
@@ -63,9 +63,9 @@ def looks_at_contacts(case: CaseData) -> bool:
 
 
 def box_columns(case: CaseData) -> list[Column]:
-    """Return names, units and types of the columns of the box, none if it does not deform.
+    """Return names, units and types of the columns of the box; the list is empty if the box does not deform.
 
-    Strains are logarithmic, since time 0, and positive where the box has grown.
+    Strains are logarithmic and count from time 0. They are positive where the box has grown.
     """
     if not deforms(case):
         return []
@@ -79,13 +79,13 @@ def box_columns(case: CaseData) -> list[Column]:
 
 
 def open_sides(case: CaseData) -> list[str]:
-    """Return the sides of the domain through which particles can leave it: in 2D four at most."""
+    """Return the sides of the domain through which particles can leave it; in 2D at most four."""
     domain = case.domain
     return [side for axis in range(domain.dimension) if not domain.periodic[axis] for side in SIDES[2 * axis :][:2]]
 
 
 def balance_columns(case: CaseData) -> list[Column]:
-    """Return names, units and types of these columns: the mass inside, what has left, and that by each open side."""
+    """Return names, units and types of the columns of mass: inside, outside in total, and by open side."""
     found: list[Column] = [("mass", "kg", "f8"), (LEFT, "1", "i8"), (f"{LEFT}_mass", "kg", "f8")]
     for side in open_sides(case):
         found += [(f"{LEFT}_{side}", "1", "i8"), (f"{LEFT}_mass_{side}", "kg", "f8")]
@@ -93,7 +93,7 @@ def balance_columns(case: CaseData) -> list[Column]:
 
 
 def column_name_problems(name: str, where: Location, taken: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield the problems of a name that begins columns of the series; `taken` are other names, and whose they are."""
+    """Yield the problems of a name that begins columns of the series; `taken` maps used names to their owners."""
     if name in taken:
         yield Problem((*where, "name"), f"({name!r}) is taken by {taken[name]}; give each its own name")
     if set(name) & NO_NAME:

@@ -1,4 +1,4 @@
-"""How the box of a case deforms, in each of its stages."""
+"""Deformation of the box of a case in each of its stages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT_REST = Deformation()
 
 
 def deformations(case: CaseData) -> list[tuple[Location, Deformation]]:
-    """Return all deformations that a case gives, with their locations."""
+    """Return all deformations in a case, with their locations."""
     found: list[tuple[Location, Deformation | None]] = [
         (("domain", "deformation"), case.domain.deformation),
         *((("stages", index, "deformation"), stage.deformation) for index, stage in enumerate(case.stages)),
@@ -36,7 +36,7 @@ def strains(case: CaseData) -> bool:
 
 
 def deformation_in(case: CaseData, stage: int) -> Deformation:
-    """Return the deformation of a stage, which that of an earlier one may be."""
+    """Return the deformation of a stage, which may be inherited from an earlier stage."""
     found = case.domain.deformation
     for one in case.stages[: stage + 1]:
         found = found if one.deformation is None else one.deformation
@@ -44,7 +44,7 @@ def deformation_in(case: CaseData, stage: int) -> Deformation:
 
 
 def free_axes(case: CaseData, deformation: Deformation) -> tuple[int, ...]:
-    """Return the axes that strain for the mean stress of a deformation: periodic ones without anything of their own."""
+    """Return the axes that strain for the mean stress: periodic axes without a strain or stress of their own."""
     axes = range(case.domain.dimension)
     return tuple(a for a in axes if case.domain.periodic[a] and AXES[a] not in deformation.axes)
 

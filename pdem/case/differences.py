@@ -1,4 +1,4 @@
-"""Differences between two cases: of all values, and of those that change the physics."""
+"""Differences between two cases: of all values, and of values that change the physics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _MISSING = object()
 
 NON_PHYSICAL_KEYS = ("title", "time.", "output.", "decomposition.", "detection.", "limits.", "fields")
-"""Prefixes of keys that do not change the physics; the time step is compared by `Case.resolved_step`."""
+"""Prefixes of keys that do not change the physics; `Case.resolved_step` compares the time step."""
 
 
 def differences(old: Case, new: Case) -> list[tuple[str, str, str]]:
@@ -38,7 +38,7 @@ def differences(old: Case, new: Case) -> list[tuple[str, str, str]]:
 
 
 def physical_differences(old: Case, new: Case) -> list[tuple[str, str, str]]:
-    """Return those `differences` that change the physics, without the time step."""
+    """Return the `differences` that change the physics, except for the time step."""
     return [
         row
         for row in differences(old, new)

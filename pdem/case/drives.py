@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def drives_of(case: Case, meshes: Sequence[Mesh], clocks: Mapping[str, Clock] | None = None) -> dict[int, Drive]:
-    """Return servos and bodies of a case by number of their wall, in their state at time 0.
+    """Return servos and bodies of a case by the number of their wall, in their state at time 0.
 
     Servos with a `stage` count from its clock, as in `pdem.case.wall_motions.motion_of`.
 
@@ -40,7 +40,7 @@ def drives_of(case: Case, meshes: Sequence[Mesh], clocks: Mapping[str, Clock] | 
     CaseError
         If a file of a table cannot be used.
     MeshError
-        If mass or inertia follow from a volume, and a mesh encloses none.
+        If mass or inertia follow from a volume, and a mesh encloses no volume.
     """
     drives: dict[int, Drive] = {}
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
@@ -65,7 +65,7 @@ def servo_of(case: Case, wall: Wall, clocks: Mapping[str, Clock] | None = None) 
     Raises
     ------
     CaseError
-        If a file of a table cannot be used, or all target loads are 0 and there is no gain.
+        If a file of a table cannot be used, or if all target loads are 0 and there is no gain.
     """
     servo = wall.servo
     assert servo is not None, "only walls with a servo have one"
@@ -101,7 +101,7 @@ def body_of(case: Case, body: sections.Body, mesh: Mesh) -> FreeBody:
     Raises
     ------
     MeshError
-        If mass or inertia follow from a volume, and the mesh encloses none.
+        If mass or inertia follow from a volume, and the mesh encloses no volume.
     """
     mass, centre, inertia = mass_of(body, mesh)
     flat = case.domain.dimension == 2
@@ -118,12 +118,12 @@ def body_of(case: Case, body: sections.Body, mesh: Mesh) -> FreeBody:
 
 
 def mass_of(body: sections.Body, mesh: Mesh) -> tuple[float, Floats, Floats]:
-    """Return mass [kg], centre (3,) [m] and inertia about it (3, 3) [kg m^2] of a body; zeros if it cannot turn.
+    """Return mass [kg], centre (3,) [m] and inertia about it (3, 3) [kg m^2] of a body; zeros if it cannot rotate.
 
     Raises
     ------
     MeshError
-        If the mesh is needed to enclose a volume and does not.
+        If the volume of the mesh is needed, and the mesh encloses no volume.
     """
     if body.mass is not None and (body.inertia is not None or not body.turns):
         centre = mesh.vertices.mean(axis=0) if body.centre is None else np.array(body.centre, np.float64)

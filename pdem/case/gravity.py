@@ -91,14 +91,14 @@ def gravity_at(case: CaseData, time: float, begins: Sequence[float]) -> Floats:
 
 
 def largest_gravity(case: CaseData, *, files: bool = True) -> Floats:
-    """Return the largest size that each component of gravity has at any time, (3,) [m/s^2].
+    """Return the largest magnitude of each component of gravity at any time, (3,) [m/s^2].
 
     Parameters
     ----------
     case : CaseData
         The case.
     files : bool
-        Count tables in files as well, which are opened then.
+        Include tables in files, which are opened for this.
 
     Raises
     ------

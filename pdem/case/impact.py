@@ -1,4 +1,4 @@
-"""An impact that is expected."""
+"""An expected impact between particles, or with a wall."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Impact(NamedTuple):
-    """An impact that is expected.
+    """An expected impact.
 
     Attributes
     ----------
     speed : float
-        In m/s.
+        Impact speed in m/s.
     text : str
-        Where this speed comes from, empty if that is not known.
+        Origin of this speed; empty if there is no information.
     """
 
     speed: float

@@ -1,4 +1,4 @@
-"""The files that a case names besides its own: meshes, particles, tables, contact laws, forces."""
+"""The files that a case names: meshes, particles, tables, contact laws, forces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PYTHON_KEYS = ("law", "kind")
 
 
 def input_files(case: CaseData) -> dict[str, Path]:
-    """Return the paths of all files that a case names, there or not, by their keys."""
+    """Return the paths of all files that a case names, by their keys; the files may be missing."""
     return files_in(case, case.model_dump(exclude_none=True))
 
 
@@ -51,7 +51,7 @@ def contents_of(files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def content_of_file(path: Path) -> str:
-    """Return a digest of the content of a file, empty if it cannot be read; read once as long as it is unchanged."""
+    """Return a digest of the content of a file, empty if it cannot be read; unchanged files are read only once."""
     try:
         status = path.stat()
         return _digest_of(path, status.st_mtime_ns, status.st_size)

@@ -54,7 +54,7 @@ def interaction_problems(interaction: Interaction, where: Location) -> Iterator[
 
 
 def _law_hint(name: str) -> str:
-    """Return where the name of a part of a law belongs, else the laws that there are."""
+    """Return the use of a name that belongs to a part of a law, or else the available laws."""
     for role, models in PARTS.items():
         if name.lower() in models:
             return f'it is a model of {role}: give {role} = {{model = "{name.lower()}", ...}} beside the law'
@@ -63,7 +63,7 @@ def _law_hint(name: str) -> str:
 
 
 def _friction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
-    """Yield problems of resistances to rotation without friction, which would never make a body roll."""
+    """Yield problems of rolling and twisting resistance without friction, which would never make a body roll."""
     keys = {"friction": interaction.friction, "dynamic_friction": interaction.law_keys.get("dynamic_friction")}
     if isinstance(keys["dynamic_friction"], (int, float)) and (text := frictions_rule(keys)):
         yield Problem((*where, "dynamic_friction"), text)
@@ -93,7 +93,7 @@ def _law_problems(model: LawModel, interaction: Interaction, where: Location) ->
 
 
 def _unknown_keys(model: LawModel, law: str, names: Iterable[str], where: Location) -> Iterator[Problem]:
-    """Yield the problems of keys that are none of a law."""
+    """Yield the problems of keys that do not belong to a law."""
     for name in names:
         if name in model.keys:
             continue
@@ -106,7 +106,7 @@ def _unknown_keys(model: LawModel, law: str, names: Iterable[str], where: Locati
 
 
 def unknown_keys_of_laws(document: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the problems of unknown keys in the interactions of a file, of which the rest may not be valid."""
+    """Yield the problems of unknown keys in the interactions of a file that may be invalid elsewhere."""
     interactions = document.get("interactions")
     for key, table in interactions.items() if isinstance(interactions, dict) else ():
         law = table.get("law", DEFAULT_LAW) if isinstance(table, dict) else None
@@ -159,12 +159,12 @@ def _combination_problem(adhesion: Any, law: LawModel) -> str:
 
 
 def takes_liquid(case: CaseData) -> bool:
-    """Tell whether bridges of a case take the liquid that particles carry."""
+    """Return whether bridges of a case take the liquid that particles carry."""
     return any((one.adhesion or {}).get("carried_volume") for one in case.interactions.values())
 
 
 def liquid_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of liquid that particles carry where no bridges take it."""
+    """Yield the problems of liquid on particles in a case without bridges that take it."""
     if takes_liquid(case):
         return
     liquids = {
@@ -194,7 +194,7 @@ def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Lo
 
 
 def _value_problem(key: Key, value: Any) -> str | None:
-    """Return the problem of the value of a key, None if there is none."""
+    """Return the problem of the value of a key; None if it is valid."""
     if key.choices:
         hint = value_hint(value, key.choices) if isinstance(value, str) else ""
         text = f"must be one of {', '.join(map(shown_value, key.choices))}{f'; {hint}' if hint else ''}"
@@ -220,7 +220,7 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     Raises
     ------
     CaseError
-        If its law is in a file that cannot be used, a key of that law is missing, or a key is not one of it.
+        If its law is in a file that cannot be used, a key of that law is missing, or a key does not belong to it.
     """
     model = LAWS.get(interaction.law) or _from_file(interaction.law, directory, where)
     if interaction.law.startswith(FROM_FILE):
@@ -240,7 +240,7 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     }
     for role, table in interaction.parts.items():
         part = PARTS[role][table["model"]]
-        # what is not given, and has no default, may be said of the interaction: its friction
+        # values of missing keys without a default may follow from the interaction: its friction
         defaults = {one.name: keys.get(one.name) if one.default is None else one.default for one in part.keys}
         given = {name: value for name, value in {**defaults, **table}.items() if name != "model"}
         uses[role] = PartUse(_with_frictions(part, given), given)
@@ -256,7 +256,7 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
 
 
 def _with_frictions(part: Any, keys: Mapping[str, Any]) -> Any:
-    """Return the part, or the one that takes its place where contacts have a dynamic friction, too."""
+    """Return the part, or its replacement for contacts that have a dynamic friction as well."""
     both = getattr(part, "two_frictions", None)
     return part if both is None or keys.get("dynamic_friction") is None else both
 
@@ -284,9 +284,9 @@ def recipe_by_key(case: CaseData, key: str) -> Recipe:
 
 
 def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
-    """Return the contact law of a case, with the parts that it needs in any of its stages.
+    """Return the contact law of a case, with all parts that its stages need.
 
-    Without `images` that of separate pairs, which know of no box that deforms.
+    Without `images` it is the law of separate pairs, which ignore a box that deforms.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:
-    """Return the materials of a case as contact laws take them."""
+    """Return the materials of a case in the form that contact laws need."""
     return [
         MaterialProperties(one.density or 0.0, one.youngs_modulus or math.inf, one.poisson_ratio or 0.0)
         for one in case.materials.values()

@@ -28,9 +28,9 @@ class Problem:
     text : str
         Allowed values, and the remedy.
     meant : str
-        Of an unknown key: the one that was probably meant, so that it is not missing as well.
+        For an unknown key, the key that was probably meant and is therefore not reported as missing.
     covers : bool
-        Whether problems within this location follow from it.
+        Whether problems within this location follow from this problem.
     """
 
     location: tuple[str | int, ...]
@@ -79,7 +79,7 @@ def _written(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number without many zeros."""
+    """Return a number in a short notation, without many zeros."""
     short = f"{value:g}"
     return short if not (1e-4 <= abs(value) < 1e6) and value and float(short) == value else str(value)
 

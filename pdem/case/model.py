@@ -1,4 +1,4 @@
-"""The case: all that defines a simulation, read from a TOML file and checked as a whole."""
+"""The case: all definitions of a simulation, read from a TOML file and checked as a whole."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ _LONGEST_VALUE = 80
 
 
 class Case(CaseData):
-    """A simulation to be run.
+    """A simulation to run.
 
-    Read one with `Case.read` or `Case.from_text`; both check all that can be checked without opening other files.
-    The attributes are the sections of the file. A case changes only through `override`.
-
-    Attributes are those of `pdem.case.sections.schema.CaseData`.
+    Read a case with `Case.read` or `Case.from_text`; both check everything that can be checked without opening further
+    files. The attributes are the sections of the file, those of `pdem.case.sections.schema.CaseData`. A case changes
+    only through `override`.
     """
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -46,12 +45,12 @@ class Case(CaseData):
         Parameters
         ----------
         path : path
-            A TOML file; its folder becomes the base of the relative paths in it.
+            Path of a TOML file; its folder is the base of the relative paths in it.
 
         Raises
         ------
         CaseError
-            If the file cannot be read or anything in it is wrong; one line per problem.
+            If the file cannot be read, or has mistakes; one line per problem.
         """
         path = path_of(path, CaseError)
         case = cls._from_text(_file_text(path), path.parent, str(path))
@@ -65,7 +64,7 @@ class Case(CaseData):
         Raises
         ------
         CaseError
-            If anything in it is wrong; one line per problem.
+            If the text has mistakes; one line per problem.
         """
         instance_of("the text of a case", text, str, "give TOML text, or read a file: Case.read(path)")
         return cls._from_text(plain_text(text), path_of(directory, CaseError), TEXT_SOURCE)
@@ -90,7 +89,7 @@ class Case(CaseData):
         return case
 
     def __repr__(self) -> str:
-        """Return title or file, end, and how many there are of what a case has many of."""
+        """Return title or file, end, and the numbers of materials, walls and further objects."""
         many = ", ".join(f"{count} {name}" for name, count in self._numbers() if count)
         return f"Case({self.title or self.source!r}: {self.time.end:g} s, {many})"
 
@@ -109,7 +108,7 @@ class Case(CaseData):
         return [(name, len(getattr(self, name))) for name in names]
 
     def _repr_html_(self) -> str:
-        """Return a table of the values of the case that are no defaults, for a notebook."""
+        """Return a table of the values that differ from the defaults, for a notebook."""
         from pdem.output.notebook import notebook_page
 
         given = flat_keys("", self.model_dump(mode="python", exclude_none=True, exclude_defaults=True))
@@ -117,7 +116,7 @@ class Case(CaseData):
         return notebook_page(self.title or self.source, repr(self), rows)
 
     def override(self, assignment: str) -> None:
-        """Change one value, as if the file held it.
+        """Change one value, as if the file contained it.
 
         Parameters
         ----------
@@ -137,12 +136,12 @@ class Case(CaseData):
         changed = self._from_document(document, source)
         if idle := idle_problem(parts, document):
             raise CaseError(f"{source}: {'.'.join(parts)} {idle}")
-        # Sections are frozen so that every change is validated; this is the only place that changes them.
+        # Sections are frozen so that every change is validated; only this statement changes them.
         self.__dict__.update(changed.__dict__)
         self._document = document
 
     def changed(self, assignments: Iterable[str] = ()) -> Case:
-        """Return a copy with changes, each as of `override`.
+        """Return a copy with changes in the notation of `override`.
 
         Raises
         ------
@@ -160,11 +159,11 @@ class Case(CaseData):
         Raises
         ------
         CaseError
-            If it is ``"auto"`` and the case has no limit of it, or a file of particles cannot be read.
+            If it is ``"auto"`` and the case has no limit of the time step, or a file of particles cannot be read.
         """
         if not isinstance(self.time.step, str):
             return self.time.step
-        # Imported late: the limits may need files of particles, whose readers import much more.
+        # Imported here because the limits may need files of particles, and their readers import much more.
         from pdem.case.timestep import automatic_step
 
         return automatic_step(self)

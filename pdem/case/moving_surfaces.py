@@ -1,4 +1,4 @@
-"""Surfaces of walls that move by themselves, from the sections of a case."""
+"""Moving surfaces of walls, such as belts, from the sections of a case."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REST = (0.0, 0.0, 0.0)
 
 
 def surface_course(surface: Surface, folder: Path) -> SurfaceCourse:
-    """Return how a surface moves.
+    """Return the motion of a surface.
 
     Raises
     ------
@@ -57,12 +57,12 @@ def surface_course(surface: Surface, folder: Path) -> SurfaceCourse:
 
 
 def surface_courses(case: CaseData, meshes: Sequence[Mesh]) -> dict[int, SurfaceCourse]:
-    """Return how the surfaces of a case move, by the number of the wall.
+    """Return the motions of the surfaces of a case, by the number of the wall.
 
     Raises
     ------
     CaseError
-        If a file of a table cannot be used, or a surface could move nowhere.
+        If a file of a table cannot be used, or a surface has no facet along which it can move.
     """
     courses = {}
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
@@ -84,7 +84,7 @@ def stuck_text(mesh: Mesh) -> str:
 
 
 def tangent_facets(course: SurfaceCourse, mesh: Mesh) -> Booleans:
-    """Return along which facets (F,) of a mesh a surface moves at any time."""
+    """Return for each facet (F,) of a mesh whether the surface moves along it at any time."""
     sides = np.diff(mesh.facet_start)
     corners = mesh.vertices[mesh.facet_vertices]
     middles = np.add.reduceat(corners, mesh.facet_start[:-1]) / sides[:, None]

@@ -32,9 +32,9 @@ def apply_override(document: dict[str, Any], assignment: str, source: str, root:
     document : dict
         Result of the TOML parser.
     assignment : str
-        ``key=value``: dotted key with list indices as ``.0`` or ``[0]``, value in TOML syntax. A plain text, such
-        as a path, needs no quotes: shells take them away. A unit behind a key, as in ``walls.0.rotation.rate.rpm=20``,
-        replaces a number that is there.
+        ``key=value``: dotted key with list indices as ``.0`` or ``[0]``, value in TOML syntax. A plain text, such as a
+        path, needs no quotes, because shells remove them. A unit after a key, as in ``walls.0.rotation.rate.rpm=20``,
+        replaces an existing number.
     source : str
         Name for messages.
     root : type of BaseModel
@@ -43,7 +43,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str, root:
     Raises
     ------
     CaseError
-        If the assignment cannot be parsed, or a list, a table or a section on the way to its key does not exist.
+        If the assignment cannot be parsed, or a list, a table or a section that its key needs does not exist.
     """
     key, separator, text = assignment.partition("=")
     if not separator:
@@ -52,7 +52,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str, root:
     value = value_of(text.strip(), key.strip(), source)
     if _names_unit(document, parts):
         parts, value = parts[:-1], {parts[-1]: value}
-    meant = partial(meant_settings, root, document, parts)  # which takes a while, for messages only
+    meant = partial(meant_settings, root, document, parts)  # takes some time, for messages only
     if (parts[0] not in root.model_fields or _lacks_name(document, parts, root)) and meant():
         raise CaseError(f"{source}: {key.strip()} is not a key; {meant()}")
     holder: Any = document
@@ -95,7 +95,7 @@ def value_of(text: str, key: str, source: str) -> Any:
     Raises
     ------
     CaseError
-        If it is neither.
+        If the text is neither.
     """
     try:
         tree = tomllib.loads(f"value = {text}")
@@ -110,7 +110,7 @@ def value_of(text: str, key: str, source: str) -> Any:
 
 
 def _lacks_name(document: dict[str, Any], parts: list[str], root: type[BaseModel]) -> bool:
-    """Return whether a key goes on behind a section of tables with names as if it were one of them."""
+    """Return whether a key continues after a section of named tables without a name."""
     if len(parts) < 2 or not is_named(root, parts[0]) or parts[1] in document.get(parts[0], {}):
         return False
     return any(parts[1] in inner.model_fields for inner in models_in(root.model_fields[parts[0]]))

@@ -1,4 +1,4 @@
-"""Python files that a case names: ``python:FILE.py:NAME``, for something that the file makes."""
+"""Python files that a case names: ``python:FILE.py:NAME``, for an object that the file creates."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FROM_FILE = "python:"
-"""Prefix of such a name."""
+"""Prefix of these names."""
 
 
 def is_python_name(text: str) -> bool:
-    """Return whether a text that begins with `FROM_FILE` has a file and a name in it."""
+    """Return whether a text that begins with `FROM_FILE` contains a file and a name."""
     return text.count(":") == 2 and text.rpartition(":")[2].isidentifier() and bool(text.split(":")[1])
 
 
 @cache
 def _variables_of_file(path: Path, changed: int) -> dict[str, Any]:
-    """Return the variables of a file, which is run once for each time `changed` of its last change.
+    """Return the variables of a file, which runs once for each time `changed` of its last change.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def _variables_of_file(path: Path, changed: int) -> dict[str, Any]:
 
 
 def variables_of(path: Path, where: str) -> dict[str, Any]:
-    """Return the variables that a Python file has when it has run.
+    """Return the variables of a Python file after it has run.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def variables_of(path: Path, where: str) -> dict[str, Any]:
     Raises
     ------
     CaseError
-        If it cannot be read or fails; the message names the line.
+        If the file cannot be read or fails; the message names the line.
     """
     try:
         changed = path.stat().st_mtime_ns

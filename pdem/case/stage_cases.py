@@ -1,4 +1,4 @@
-"""What a case is in each of its stages: interactions, walls that are there, sensors that act."""
+"""State of a case in each of its stages: interactions, present walls, active sensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def changed_interaction(interaction: Interaction, changes: dict[str, Any]) -> Interaction:
-    """Return an interaction with other values.
+    """Return an interaction with changed values.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def changed_interaction(interaction: Interaction, changes: dict[str, Any]) -> In
 
 
 def in_stage(case: CaseData, number: int) -> CaseData:
-    """Return a case with the interactions that it has in a stage."""
+    """Return a case with its interactions in a stage."""
     interactions = dict(case.interactions)
     for stage in case.stages[: number + 1]:
         for key, changes in stage.interactions.items():
@@ -36,7 +36,7 @@ def in_stage(case: CaseData, number: int) -> CaseData:
 
 
 def cases_of_stages(case: CaseData) -> list[CaseData]:
-    """Return the case as it is in each stage whose interactions are others than in all before; at least one."""
+    """Return the case in each stage with interactions that differ from all earlier stages; at least one case."""
     found = [in_stage(case, 0)]
     for number, stage in enumerate(case.stages):
         if number and stage.interactions:
@@ -45,13 +45,13 @@ def cases_of_stages(case: CaseData) -> list[CaseData]:
 
 
 def first_present(case: CaseData, name: str) -> bool:
-    """Return whether a wall is there before the first stage that changes it."""
+    """Return whether a wall is present before the first stage that changes it."""
     changes = [stage.walls[name] for stage in case.stages if name in stage.walls]
     return not changes or not changes[0].add
 
 
 def walls_present(case: CaseData, number: int) -> list[bool]:
-    """Return which walls are there in a stage; without stages all."""
+    """Return for each wall whether it is present in a stage; without stages all are."""
     found = []
     for wall in case.walls:
         there = first_present(case, wall.name)
@@ -63,17 +63,17 @@ def walls_present(case: CaseData, number: int) -> list[bool]:
 
 
 def sensor_acts(case: CaseData, sensor: Sensor, number: int) -> bool:
-    """Return whether a sensor looks at who passes, enters, leaves or is removed in a stage; without stages it does."""
+    """Return whether a sensor counts and removes particles in a stage; without stages it does."""
     if sensor.stages is not None:
         return case.stages[number].name in sensor.stages
     return sensor.stage is None or number >= stage_named(case.stages, sensor.stage)
 
 
 def first_meshes(case: CaseData, meshes: Sequence[Mesh]) -> list[Mesh]:
-    """Return the meshes of the walls that are there at time 0."""
+    """Return the meshes of the walls that are present at time 0."""
     return [mesh for mesh, there in zip(meshes, walls_present(case, 0), strict=True) if there]
 
 
 def stage_named(stages: Sequence[Stage], name: str) -> int:
-    """Return the number of the stage of a name, -1 if there is none."""
+    """Return the number of the stage with a name, -1 if there is none."""
     return next((number for number, stage in enumerate(stages) if stage.name == name), -1)

@@ -21,21 +21,21 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
     Parameters
     ----------
     path : Path
-        Columns divided by commas, semicolons or blanks; ``#`` begins a comment. The first line may name the columns: no
-        field of it is a number.
+        Text with columns divided by commas, semicolons or blanks; ``#`` begins a comment. A first line without any
+        number contains the names of the columns.
     names : tuple of str
         Names of the columns after the time, for messages.
 
     Returns
     -------
     tuple of float, tuple of tuple of float
-        Rising times [s], and a tuple of values for each.
+        Increasing times [s], and a tuple of values for each.
 
     Raises
     ------
     CaseError
-        With file and line: it cannot be read, has fewer than two rows or another number of columns, a word is no
-        finite number, times do not rise, or the names of columns are those of others or have other units.
+        With file and line: the file cannot be read, has fewer than two rows or a wrong number of columns, a word is
+        not a finite number, times do not increase, or names of columns are wrong or have wrong units.
     """
     try:
         rows = _rows(read_text(path), ("time", *names))
@@ -65,7 +65,7 @@ def _rows(text: str, columns: tuple[str, ...]) -> list[tuple[float, ...]]:
 
 
 def _check_names(comments: list[str], row: NumberRow, columns: tuple[str, ...]) -> None:
-    """Refuse names that are those of other columns, or in other units, in the first row or in comments before it."""
+    """Reject wrong names of columns, or names with wrong units, in the first row or in comments before it."""
     named = [(number, names) for number, line in enumerate(comments, 1) if (names := comment_names(line))]
     if is_heading(row):
         named.append((row.number, names_of(row.line)))

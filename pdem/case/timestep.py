@@ -40,16 +40,16 @@ _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
 
 @dataclass(frozen=True)
 class StepLimit:
-    """A time that is an upper limit of the time step.
+    """An upper limit of the time step.
 
     Attributes
     ----------
     name : {"Rayleigh", "Hertz", "linear", "adhesion", "rolling", "twisting"}
-        Kind of limit; ``"Hertz"`` is the duration of an impact by any law whose force is no straight line.
+        Kind of limit; ``"Hertz"`` is the duration of an impact by any law with a nonlinear force.
     time : float
-        In s.
+        Limit in s.
     subject : str
-        Material or pair of materials that it was computed for.
+        Material or pair of materials to which the limit applies.
     """
 
     name: str
@@ -58,7 +58,7 @@ class StepLimit:
 
 
 HEAVY_DAMPING = 0.1
-"""Restitution up to which damping counts as heavy: a coarse step falsifies its rebound first."""
+"""Restitution up to which damping is heavy: a coarse step distorts the rebound of such contacts first."""
 
 HEAVY_DAMPING_STEP = 1.0 / 3.0
 """Largest step with heavy damping, over the automatic step of the default fraction."""
@@ -75,12 +75,12 @@ class ImpactConditions:
     speed : float
         Largest impact speed [m/s].
     pairs : tuple of (str, str, bool)
-        Materials that can touch: of a particle, of its partner, and whether that is a wall.
+        Materials that can touch: of a particle, of its partner, and whether the partner is a wall.
     of_case : bool
-        Whether the particles are those of the case, which determine the automatic step.
+        Whether these are the particles of the case, which determine the automatic step.
     impact : Impact or None
-        The impact that is expected, for overlaps, if it is known: slower than `speed`, at which any impact has to be
-        resolved.
+        The expected impact, for overlaps, if there is information about it. It is slower than `speed`, at which an
+        impact must be resolved.
     """
 
     smallest: dict[str, float]
@@ -131,8 +131,8 @@ def linear_time(mass: float, stiffness: float) -> float:
 def reference_speed(case: CaseData) -> float:
     """Return the largest expected impact speed in m/s.
 
-    The largest of the speeds with which particles begin or come in, the speeds of walls inside the domain, and that of
-    a fall through the whole domain, sqrt(2 g H).
+    This is the largest of the speeds of initial and inserted particles, the speeds of walls inside the domain, and the
+    speed of a fall through the whole domain, sqrt(2 g H).
 
     Raises
     ------
@@ -144,15 +144,15 @@ def reference_speed(case: CaseData) -> float:
 
 
 def expected_speed(case: CaseData, motions: Sequence[RigidMotion]) -> float:
-    """Return the larger speed of a fall through the domain and of walls by their motions [m/s].
+    """Return the larger of the speed of a fall through the domain and the speed of walls by their motions [m/s].
 
-    It falls by gravity and all uniform accelerations of ``[[forces]]``.
+    The fall is driven by gravity and all uniform accelerations of ``[[forces]]``.
     """
     sides = np.subtract(case.domain.upper, case.domain.lower)
     given = [one.acceleration for one in case.forces if one.acceleration is not None]
     pull = largest_gravity(case) + np.abs(np.array(given)).reshape(-1, 3).sum(axis=0)
     fall = math.sqrt(2.0 * float(np.dot(pull, sides)))
-    # Particles are inside the domain: no point of a wall farther from an axis than its corners matters.
+    # Particles are inside the domain: points of a wall farther from an axis than its corners do not matter.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
     walls = [wall_speed(case, *pair, corners) for pair in zip(case.walls, motions, strict=True)]
     return max([fall, *walls])
@@ -161,7 +161,7 @@ def expected_speed(case: CaseData, motions: Sequence[RigidMotion]) -> float:
 def step_limits(case: CaseData, conditions: ImpactConditions | None = None) -> list[StepLimit]:
     """Return every limit of the time step, the smallest first; none without particles.
 
-    Each is computed for the smallest particles of the materials concerned: those of the case, or of other conditions.
+    Each limit is computed for the smallest particles of its materials: of the case, or of `conditions`.
 
     Raises
     ------
@@ -193,10 +193,10 @@ def automatic_step(case: CaseData) -> float:
 
 
 def step_scale(limits: Sequence[StepLimit]) -> float:
-    """Return the smallest of some limits, of which the automatic step is a fraction [s].
+    """Return the smallest of some limits, from which the automatic step is computed [s].
 
-    Linear limits count a third: the damping of that law starts with a jump, and for a restitution within 1 % an impact
-    has to last thirty steps.
+    Linear limits count a third: the damping of that law starts with a jump, and an impact must last thirty steps for a
+    restitution within 1 %.
     """
     return min(limit.time * (1.0 / 3.0 if limit.name == "linear" else 1.0) for limit in limits)
 
@@ -204,7 +204,7 @@ def step_scale(limits: Sequence[StepLimit]) -> float:
 def automatic_fraction(case: CaseData) -> float:
     """Return the automatic step over the smallest limit.
 
-    That is `case.time.step_fraction`, with heavily damped contacts at most a third of its default.
+    It is `case.time.step_fraction`, with heavily damped contacts at most a third of its default.
     """
     wanted, usual = case.time.step_fraction, float(type(case.time).model_fields["step_fraction"].default)
     heavy = any(heavily_damped(one) for one in cases_of_stages(case))
@@ -226,9 +226,9 @@ def _step_without_particles(case: CaseData) -> float:
     if not particle_materials:
         return case.output.series_every
     raise CaseError(
-        f'{case.source}: time.step = "auto": there are no particles to take it from, and such of '
-        f"{particle_materials[0]!r} can come in later; give time.step in s (a tenth of the Rayleigh time of the "
-        "smallest is what auto would take)"
+        f'{case.source}: time.step = "auto": there are no particles to take it from, but particles '
+        f"of {particle_materials[0]!r} may be inserted later; give time.step in s (auto would use a tenth of the "
+        "Rayleigh time of the smallest)"
     )
 
 
@@ -296,8 +296,8 @@ def rotation_limits(
 ) -> Iterator[StepLimit]:
     """Yield the limits from resistances to rolling and twisting: half a period, pi sqrt(I / k), of a free rotation.
 
-    `radii` are the effective one and the smaller one [m]. The inertia I is that which a contact has for its
-    resistances, the stiffness k that of the deepest impact at a speed [m/s].
+    `radii` are the effective one and the smaller one [m]. I is the moment of inertia of a contact for its resistances,
+    k the stiffness of the deepest impact at a speed [m/s].
     """
     law = _law(case, *pair)
     if not (law.rolling or law.twisting):
@@ -312,7 +312,7 @@ def rotation_limits(
 def adhesion_limits(
     case: CaseData, pair: tuple[str, str], mass: float, radius: float, subject: str
 ) -> Iterator[StepLimit]:
-    """Yield the limit from adhesion of two materials, if they have any: half a period about the equilibrium.
+    """Yield the limit from adhesion of two materials, if there is adhesion: half a period about the equilibrium.
 
     It is pi sqrt(m / k) with the largest stiffness due to adhesion alone.
     """
@@ -352,9 +352,9 @@ def effective_modulus(case: CaseData, pair: tuple[str, str]) -> float:
 
 
 def _largest_inverse_body_mass(case: CaseData, material: str) -> float:
-    """Return the inverse of the smallest mass of bodies of a material [1/kg], 0 without any.
+    """Return the inverse of the smallest mass of bodies of a material [1/kg]; 0 without bodies.
 
-    Only masses in the case count; `pdem.preflight.driven_wall_preflight` checks those that follow from a mesh.
+    Only masses in the case count; `pdem.preflight.driven_wall_preflight` checks masses that follow from a mesh.
     """
     bodies = [wall.body for wall in case.walls if wall.material == material and wall.body is not None]
     return max((1.0 / body.mass for body in bodies if body.mass is not None), default=0.0)
@@ -373,7 +373,7 @@ def _compliance(material: Material) -> float:
 
 
 def wall_speed(case: CaseData, wall: Wall, motion: RigidMotion, points: Floats) -> float:
-    """Return the largest speed of points (n, 3) by the motion of a wall, its surface and what drives it [m/s]."""
+    """Return the largest speed of points (n, 3) by the motion of a wall, its surface and its drive [m/s]."""
     speed = motion.largest_speed(points)
     if wall.surface is not None:
         speed += surface_course(wall.surface, case.directory).largest_speed(points)

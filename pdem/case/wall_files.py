@@ -1,4 +1,4 @@
-"""The meshes of a case's walls: read from files, or made by their measures."""
+"""The meshes of a case's walls: read from files, or generated from shape and dimensions."""
 
 from __future__ import annotations
 

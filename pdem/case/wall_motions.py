@@ -22,11 +22,11 @@ def motion_of(
     folder: Path | None = None,
     clocks: Mapping[str, Clock] | None = None,
 ) -> RigidMotion:
-    """Return the motion of a wall, with those of all frames that carry it.
+    """Return the motion of a wall, including the motions of all frames that carry it.
 
     Torques are about the centre of its own ``rotation``, else of its ``swing``, else of its ``rotation_table``. If it
-    has none, they are about such a centre of the nearest carrier that has one, at its present position, else about the
-    origin, fixed in space.
+    has none of these, they are about the present position of such a centre of the nearest carrier with one, else about
+    the origin, fixed in space.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def motion_of(
     folder : Path, optional
         Folder of the case, to which files of tables are relative.
     clocks : mapping of str to Clock, optional
-        Of the stages, from which motions with a `stage` count; unless given all count from time 0, as for checks.
+        Clocks of the stages, from which motions with a `stage` count; by default all count from time 0, as in checks.
 
     Raises
     ------

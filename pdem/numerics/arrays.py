@@ -1,7 +1,7 @@
-"""Arrays that begin where a line of the cache does.
+"""Arrays aligned to cache lines.
 
-Vectors as long as such a line, or half as long, then never lie across two of them, each of which would have to be
-read. What numpy gives begins at a multiple of 16 bytes.
+A vector as long as a cache line, or half as long, is then never split between two lines, so that both would have to be
+read. Arrays of numpy are aligned to 16 bytes only.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ LINE_BYTES = 64
 
 
 def line_zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Return an array of zeros, in the order of C, whose first number is the first of a line of the cache.
+    """Return an array of zeros in C order, aligned to a cache line.
 
     Parameters
     ----------
     shape : int or tuple of int
-        As `numpy.zeros` takes it.
+        Shape, as for `numpy.zeros`.
     dtype
-        Likewise.
+        Type, as for `numpy.zeros`.
     """
     kind = np.dtype(dtype)
     size = kind.itemsize * math.prod((shape,) if isinstance(shape, int) else shape)
@@ -35,20 +35,20 @@ def line_zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> N
 
 
 def lengthened(rows: NDArray[Any], length: int) -> NDArray[Any]:
-    """Return such an array with room for more rows, which holds those there are."""
+    """Return an aligned copy of an array with room for `length` rows."""
     longer = line_zeros((length, *rows.shape[1:]), rows.dtype)
     longer[: len(rows)] = rows
     return longer
 
 
 def with_spare(needed: int) -> int:
-    """Return for how many rows to make room where the number that is needed goes up and down: for a tenth more."""
+    """Return the capacity in rows for a number of rows that varies: a tenth more than needed."""
     return int(1.1 * needed) + 16
 
 
 def room_for(needed: int, held: int) -> int:
-    """Return for how many rows to make room where there was room for `held`: some to spare, but not the first time.
+    """Return the capacity in rows after a capacity `held`: exactly `needed` the first time, with spare rows later.
 
-    What keeps its size, as most runs on one rank do, then has nothing to spare.
+    Thus arrays of constant size, as in most runs on one rank, have no spare rows.
     """
     return needed if held == 0 else with_spare(needed)

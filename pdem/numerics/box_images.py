@@ -1,13 +1,13 @@
-"""Images of a periodic box that deforms: where they are, how they move, and which is the nearest.
+"""Images of a periodic box that deforms: their positions and velocities, and the search for the nearest image.
 
-The images of a particle lie at ``x + k H``, with whole numbers k and the three period vectors H of the box, and move
-with ``v + k dH/dt``. Two of the period vectors lie along axes. The third goes across the *gradient axis*, that of the
-shear, from one face of the box to the opposite one, and the shear makes it lean along another axis (Lees, Edwards, J.
-Phys. C 5 (1972) 1921). Particles stay in the box whose faces are at right angles: who crosses the gradient axis goes on
-beside where it has left, with the velocity of the image there.
+The images of a particle are at ``x + k H``, with whole numbers k and the three period vectors H of the box, and move
+with ``v + k dH/dt``. Two of the period vectors are parallel to axes. The third vector crosses the *gradient axis*, that
+of the shear, from one face of the box to the opposite face, and the shear tilts it along the velocity axis (Lees,
+Edwards, J. Phys. C 5 (1972) 1921). Particles stay in the box with faces at right angles: a particle that leaves through
+a face across the gradient axis re-enters, shifted, through the opposite face, with the velocity of its image there.
 
-Kernels get all of this as the rows of one array, `ROWS` by 3, and take them out of it with `images_in` before their
-loops; boxes that do not deform have None in its place, for which kernels are compiled as if there were nothing of this.
+Kernels receive the box as one array, `ROWS` by 3, and read it with `images_in` before their loops. For boxes that do
+not deform they receive None, and are compiled without this code.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 =================================  ===================================================================================
 `ACROSS`                           the period vector across the gradient axis [m]
 `ALONG`                            on the gradient axis one over its length [1/m], else 0
-`PERIOD`, `FREQUENCY`              of the other periodic axes: length [m] and one over it; 0 on all else
-`ACROSS_VELOCITY`, `VELOCITY`      how fast the period vectors change [m/s], in the order of `ACROSS` and `PERIOD`
-`TURNS`                            which lengths of the box are travelled by one crossing of the gradient axis
-`CENTRE`                           the point that stays where it is [m]
+`PERIOD`, `FREQUENCY`              of the other periodic axes: length [m] and one over it; 0 for all other axes
+`ACROSS_VELOCITY`, `VELOCITY`      rates of change of the period vectors [m/s], in the order of `ACROSS` and `PERIOD`
+`TURNS`                            lengths of the box that one crossing of the gradient axis adds along each axis
+`CENTRE`                           the fixed point of the deformation [m]
 `RATE` and two more                gradient of the velocity of the box, the velocity along the first axis first [1/s]
-`STRETCH` and two more             by what the box has been deformed since lists were made
-`AXES`                             numbers of the gradient axis, of that of the velocity, and of the third one
+`STRETCH` and two more             deformation of the box since lists were made
+`AXES`                             numbers of the gradient axis, the velocity axis, and the third axis
 =================================  ===================================================================================
 """
 
@@ -47,24 +47,24 @@ ROWS = 15
 
 
 class Frame(NamedTuple):
-    """A box with its axes in the order gradient, velocity, third one: like this much less of it is not 0.
+    """A box with its axes in the order gradient, velocity, third axis, in which most of its numbers are 0.
 
-    Vectors in this order are called *in the frame*. Of columns it costs nothing to bring them into it.
+    Vectors in this order are called *in the frame*. Columns are brought into this order at no cost.
 
     Attributes
     ----------
     axes : tuple of 3 uint64
         Numbers of the axes.
     length, inverse : tuple of 3 float
-        Of periodic axes [m], and one over it; 0 on open ones.
+        Lengths of periodic axes [m], and one over the length; 0 for open axes.
     lean : float
-        How far the period vector across the gradient axis leads along that of the velocity [m].
+        Component of the period vector across the gradient axis along the velocity axis [m].
     centre : tuple of 3 float
-        The point that stays where it is [m].
+        The fixed point of the deformation [m].
     rates, shear : tuple of 3 float, float
-        Gradient of the velocity of the box: of each axis along itself, and of the shear [1/s].
+        Gradient of the velocity of the box: the rate of each axis along itself, and the rate of the shear [1/s].
     stretches, stretch_lean : tuple of 3 float, float
-        By what the box has been deformed since lists were made, likewise.
+        Deformation of the box since lists were made: the stretch of each axis, and the shear.
     """
 
     axes: tuple[Any, Any, Any]
@@ -81,8 +81,8 @@ class Frame(NamedTuple):
 class Images(NamedTuple):
     """The rows of the array as numbers.
 
-    Kernels take them out of the array before a loop: within one that writes other arrays they would be read again for
-    each particle, since nothing tells the compiler that these are others.
+    Kernels read them from the array before a loop. Inside a loop that writes to other arrays they would be read again
+    for each particle, because the compiler cannot exclude that these arrays overlap.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def _frame(box: Floats) -> Frame:
 
 @inlined_geometry
 def images_in(box: Any) -> Any:
-    """Return the `Images` of an array of rows; None for None, which stands for a box that does not deform."""
+    """Return the `Images` of an array of rows, or None for None (a box that does not deform)."""
     if box is None:
         return None
     return Images(
@@ -127,7 +127,7 @@ def images_in(box: Any) -> Any:
 
 @inlined
 def frame3(numbers: Floats, at: int, stride: int, frame: Frame) -> Vector:
-    """Return a vector in the frame from columns that are `stride` apart, the first of them at `at`."""
+    """Return a vector in the frame from columns that are `stride` apart, with the first column at `at`."""
     g, v, o = frame.axes
     return numbers[at + g * stride], numbers[at + v * stride], numbers[at + o * stride]
 
@@ -146,9 +146,9 @@ def in_frame(v: Vector, frame: Frame) -> Vector:
 
 @inlined
 def _less(v: Vector, across: float, turns: Vector, first: Vector, second: Vector) -> Vector:
-    """Return a vector without so many period vectors, or their velocities.
+    """Return a vector minus a number of period vectors, or a velocity minus the velocities of these vectors.
 
-    These numbers are 0, 1 or 2, and their products exact: contraction makes no difference.
+    The numbers are 0, 1 or 2, and the products exact: contraction makes no difference.
     """
     return (
         v[0] - across * first[0] - turns[0] * second[0],
@@ -159,11 +159,11 @@ def _less(v: Vector, across: float, turns: Vector, first: Vector, second: Vector
 
 @inlined
 def _crossings(d: Vector, half: float, box: Images) -> tuple[float, Vector]:
-    """Return how many period vectors a way has: across the gradient axis, and then along the axes.
+    """Return the number of period vectors in a displacement: across the gradient axis, and then along the axes.
 
-    With a `half` of 0.5 those to the nearest image, with 0 those to the box whose corner the way leads from. Of each
-    sum one product at most is not 0: with a `half` of 0 contraction makes no difference, else only to ways to two
-    images that are as near.
+    With a `half` of 0.5 they lead to the nearest image, with 0 to the box with a corner at the origin of the
+    displacement. In each sum at most one product is not 0. So contraction makes no difference with a `half` of 0;
+    otherwise it matters only for displacements to two equally near images.
     """
     g, first, f = box.along, box.across, box.frequency
     across = np.floor(half + d[0] * g[0] + d[1] * g[1] + d[2] * g[2])
@@ -173,14 +173,14 @@ def _crossings(d: Vector, half: float, box: Images) -> tuple[float, Vector]:
 
 @inlined
 def nearest_way(d: Vector, box: Images) -> Vector:
-    """Return the way to the nearest image, for that to any."""
+    """Return the displacement to the nearest image from the displacement to any image."""
     across, turns = _crossings(d, 0.5, box)
     return _less(d, across, turns, box.across, box.period)
 
 
 @inlined
 def nearest_in_frame(d: Vector, frame: Frame) -> Vector:
-    """Return the way to the nearest image, for that to any, both in the frame."""
+    """Return the displacement to the nearest image from that to any image, both in the frame."""
     length, inverse = frame.length, frame.inverse
     across = np.floor(0.5 + d[0] * inverse[0])
     along = d[1] - across * frame.lean
@@ -192,14 +192,14 @@ def nearest_in_frame(d: Vector, frame: Frame) -> Vector:
 
 @inlined
 def nearest_motion(d: Vector, v: Vector, box: Images) -> tuple[Vector, Vector]:
-    """Return way and relative velocity to the nearest image, for those to any."""
+    """Return displacement and relative velocity to the nearest image, from the values for any image."""
     across, turns = _crossings(d, 0.5, box)
     return _less(d, across, turns, box.across, box.period), _less(v, across, turns, box.across_velocity, box.velocity)
 
 
 @inlined_geometry
 def wrapped(x: Vector, v: Vector, lower: Vector, box: Images) -> tuple[Vector, Vector, Vector]:
-    """Return place and velocity of the image in the box with a corner, and how many lengths were taken off."""
+    """Return position and velocity of the image in the box with a corner `lower`, and the removed box lengths."""
     across, turns = _crossings((x[0] - lower[0], x[1] - lower[1], x[2] - lower[2]), 0.0, box)
     return (
         _less(x, across, turns, box.across, box.period), _less(v, across, turns, box.across_velocity, box.velocity),
@@ -211,15 +211,15 @@ def wrapped(x: Vector, v: Vector, lower: Vector, box: Images) -> tuple[Vector, V
 
 @inlined_geometry
 def _product(along: Vector, lean: float, v: Vector) -> Vector:
-    """Return what a matrix that stretches and shears makes of a vector, both in the frame."""
+    """Return the product of a matrix that stretches and shears with a vector, both in the frame."""
     return along[0] * v[0], along[1] * v[1] + lean * v[0], along[2] * v[2]
 
 
 @inlined_geometry
 def squared_from_reference(x: Vector, reference: Vector, frame: Frame) -> float:
-    """Return the square of how far a particle is from where the box alone would have brought it [m^2].
+    """Return the squared displacement of a particle relative to the deformation of the box [m^2].
 
-    Its place and the reference are in the frame.
+    Its position and its reference position are in the frame.
     """
     brought = _product(frame.stretches, frame.stretch_lean, exact_minus3(reference, frame.centre))
     d = nearest_in_frame(exact_minus3(exact_minus3(x, frame.centre), brought), frame)
@@ -228,7 +228,7 @@ def squared_from_reference(x: Vector, reference: Vector, frame: Frame) -> float:
 
 @inlined_geometry
 def own_velocity(x: Vector, v: Vector, frame: Frame) -> Vector:
-    """Return the velocity of a particle relative to that of the box at its place, all in the frame [m/s]."""
+    """Return the velocity of a particle relative to the velocity of the box at its position, in the frame [m/s]."""
     return exact_minus3(v, _product(frame.rates, frame.shear, exact_minus3(x, frame.centre)))
 
 
@@ -236,6 +236,6 @@ def own_velocity(x: Vector, v: Vector, frame: Frame) -> Vector:
 def power(a: Vector, b: Vector, frame: Frame) -> float:
     """Return ``-a . (gradient of the velocity) b``: of a force and a branch, or of a momentum and an own velocity [W].
 
-    Both are in the frame. Those of all contacts and particles together are what the box delivers.
+    Both are in the frame. The sum over all contacts and particles is the power that the box delivers.
     """
     return -exact_dot3(a, _product(frame.rates, frame.shear, b))

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def address_in(library: str, name: str) -> int:
-    """Return the address of a function of a library, or of one that it is linked to; 0 if there is none.
+    """Return the address of a function in a library or in the libraries that it is linked to; 0 if there is none.
 
     Parameters
     ----------
     library : str
-        Path of one that this process has loaded.
+        Path of a library that this process has loaded.
     name : str
-        Of the function.
+        Name of the function.
     """
     try:
         return ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value or 0
@@ -28,7 +28,7 @@ def address_in(library: str, name: str) -> int:
 
 
 def address_of(array: NDArray[Any]) -> int:
-    """Return where the numbers of an array begin; they have to stay there as long as C uses them."""
+    """Return the address of an array's data; the array must not move while C uses it."""
     return int(array.ctypes.data)
 
 
@@ -51,7 +51,7 @@ def _call_interpreted(address: int, arguments: tuple[Any, ...]) -> int:
 
 
 call_c = intrinsic_or_plain(_type_call, _call_interpreted)
-"""Of the address of a function that returns an `int`, and its arguments: what it returns. For kernels.
+"""Call the C function at an address with a tuple of arguments; return its `int`. For kernels.
 
-Arguments are pointers and whole numbers, handed over as 64 bits, in registers: shorter ones are read from their part.
+Arguments are pointers and whole numbers, passed in registers as 64 bits; C reads shorter ones from the lower part.
 """

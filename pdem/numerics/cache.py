@@ -1,11 +1,11 @@
-"""Where compiled kernels are kept on disk, so that a run compiles only what no earlier run has compiled.
+"""Location of compiled kernels on disk, so that a run compiles only kernels that no earlier run has compiled.
 
-Numba decides by the content of a function's own file whether a stored kernel is still good. It does not look
-at the other files whose functions or constants were compiled into it, and the index it keeps per function is
-not safe against two processes that write at the same time. Here the folder carries everything that matters in
-its name (processor, versions, all kernel sources), and writes are serialised by a lock. A change of any of
-these begins a new folder; folders nobody has used for a month are removed. Where pdem itself lies does not matter: what
-one installation has compiled another one of the same sources loads.
+Numba decides by the content of a function's own file whether a stored kernel is still valid. It does not look at the
+files of functions or constants that were compiled into the kernel, and its index per function is not safe against two
+processes that write concurrently. Here the name of the folder contains all that matters (processor, versions, digest of
+all kernel sources), and a lock serialises writes. A change of any of these starts a new folder; folders without use for
+a month are removed. The location of pdem itself does not matter: an installation loads kernels that a different
+installation of the same sources has compiled.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _KERNEL_MARK = re.compile(rb"@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # th
 
 @cache
 def places() -> Places:
-    """Return where kernels are kept and looked for; see `pdem.numerics.cache_places.choose`.
+    """Return the folders that kernels are stored in and loaded from; see `pdem.numerics.cache_places.choose`.
 
     Warns
     -----
     CacheWarning
-        If that is not the intended folder alone.
+        If kernels cannot simply be stored in the intended folder.
     """
-    found = choose(_key())  # in any case now, since `kernels` changes what numba knows of the processor
+    found = choose(_key())  # computed now in any case, since `kernels` changes numba's view of the processor
     if found.notice:
         warnings.warn(found.notice, CacheWarning, stacklevel=2)
     return found
@@ -62,13 +62,13 @@ def cache_directory() -> Path:
 
 
 def stored(path: Path) -> Path:
-    """Return a file beside the kernels, or where only another folder that is read has it, the one there."""
+    """Return a file beside the kernels: `path`, or the file of this name in a further folder if only that exists."""
     others = (folder / path.name for folder in places().read if folder != places().kept)
     return next((one for one in (path, *others) if os.path.isfile(one)), path)
 
 
 def cache_environment() -> dict[str, str]:
-    """Return the environment variables by which another process has the kernels of this one."""
+    """Return the environment variables that give child processes the kernels of this process."""
     first, *others = [str(places().kept), *map(str, places().read)]
     return {"NUMBA_CACHE_DIR": first, READ_VARIABLE: os.pathsep.join(one for one in others if one != first)}
 
@@ -77,7 +77,7 @@ _unstored: list[OSError] = []
 
 
 def not_stored(error: OSError) -> None:
-    """Note that a kernel could not be stored: the run goes on with it, the next one compiles it again.
+    """Record that a kernel could not be stored: this run uses it, and the next run compiles it again.
 
     Warns
     -----
@@ -96,7 +96,7 @@ def not_stored(error: OSError) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file `path` against other processes; where there are no locks, go on without."""
+    """Hold the lock file `path` against other processes; without effect where there are no locks."""
     handle = None
     with suppress(OSError):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -110,10 +110,10 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def place_in_package(source: str, folder: Path | None = None) -> str | None:
-    """Return where a source is in pdem, from which its kernels have their folder in another one, None for others.
+    """Return the location of a source within pdem, which names the folder of its kernels; None for other sources.
 
-    In a folder that is not named after all kernel sources, which several versions of pdem may use, it is None as well.
-    By default the folder is that in which kernels are stored.
+    The result is also None for a folder that is not named after all kernel sources, because several versions of pdem
+    may use it. The default folder is the folder in which kernels are stored.
     """
     parent = Path(source).resolve().parent
     if (Path(numba.config.CACHE_DIR) if folder is None else folder).name == _key():
@@ -124,19 +124,19 @@ def place_in_package(source: str, folder: Path | None = None) -> str | None:
 
 
 def is_marked(tag: str) -> bool:
-    """Tell whether a complete warm-up with this `tag` has been recorded in a folder with kernels."""
+    """Return whether a complete warm-up with this `tag` has been recorded in a folder with kernels."""
     return os.path.exists(stored(_marker(tag)))
 
 
 def mark(tag: str) -> None:
-    """Record that the warm-up `tag` is complete: every kernel it calls is stored."""
+    """Record that the warm-up `tag` is complete: every kernel that it calls is stored."""
     with suppress(OSError):
         if not _unstored:
             _marker(tag).touch()
 
 
 def _marker(tag: str) -> Path:
-    # the key again: a folder given by NUMBA_CACHE_DIR outlives a change of the sources
+    # includes the key, because a folder from NUMBA_CACHE_DIR outlives a change of the sources
     return cache_directory() / f"complete-{tag}-{hashlib.blake2b(_key().encode(), digest_size=8).hexdigest()}"
 
 

@@ -1,8 +1,8 @@
-"""Folders for compiled kernels: which one a user may write, which ones may be read, and whose code they hold.
+"""Folders for compiled kernels: the folder that a user may write, folders that may be read, and their owners.
 
-A kernel is machine code that runs with the rights of whoever loads it. So none is loaded that another user may have
-put there: a folder and what is in it belong to this user, to root, or to the owner of a folder that the user has named,
-and nobody else may write them.
+A kernel is machine code that runs with the rights of its user. So pdem loads no kernel that a different user may have
+stored: a folder and its contents must belong to this user, to root, or to the owner of a folder that the user has
+named, and nobody else may have the right to write them.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _UNUSED_SECONDS = 30 * 24 * 3600
 READ_VARIABLE = "PDEM_READ_KERNELS"
-"""Environment variable with further folders of kernels, for processes that this one starts."""
+"""Environment variable with further folders of kernels, for child processes."""
 
 _REMEDY = "set PDEM_CACHE_DIR to a folder that only you may write"
 NOWHERE = Path(os.devnull)
-"""In place of a folder where there is none: nothing can be read or written below it."""
+"""Substitute where there is no folder: nothing can be read or written below this path."""
 
 
 class CacheWarning(PdemWarning):
-    """Compiled kernels are not kept where they should be."""
+    """Warning that compiled kernels are not stored in the intended folder."""
 
 
 class Places(NamedTuple):
@@ -45,11 +45,11 @@ class Places(NamedTuple):
     Attributes
     ----------
     kept : Path
-        Where new ones are stored.
+        Folder for new kernels.
     read : tuple of Path
-        Where they are looked for, one after the other.
+        Folders to load kernels from, in this order.
     notice : str
-        What the user should know of that, in one line; empty if there is nothing.
+        Notice for the user in one line; empty if there is nothing to report.
     """
 
     kept: Path
@@ -58,7 +58,7 @@ class Places(NamedTuple):
 
 
 def home_folder() -> Path | None:
-    """Return the home folder of this user, None without one: in containers users often have neither entry nor home."""
+    """Return the home folder of this user; None if there is none, as in many containers."""
     home = os.environ.get("HOME")
     if not home:
         with suppress(KeyError):
@@ -67,7 +67,7 @@ def home_folder() -> Path | None:
 
 
 def own_folder() -> Path | None:
-    """Return the folder of this user's caches, None without a home."""
+    """Return the folder of this user's caches; None without a home folder."""
     given = os.environ.get("XDG_CACHE_HOME")
     home = home_folder()
     if given:
@@ -76,7 +76,7 @@ def own_folder() -> Path | None:
 
 
 def named_folder() -> Path | None:
-    """Return the folder that the user has named in ``PDEM_CACHE_DIR``, None if there is none."""
+    """Return the folder that the user has named in ``PDEM_CACHE_DIR``; None if it is not set."""
     given = os.environ.get("PDEM_CACHE_DIR")
     if not given:
         return None
@@ -85,7 +85,7 @@ def named_folder() -> Path | None:
 
 
 class _Candidate(NamedTuple):
-    """A folder for kernels: the one that it is in, and who may own both; None is anybody."""
+    """A folder for kernels, its parent folder, and the permitted owners of both; None permits any owner."""
 
     folder: Path
     base: Path
@@ -93,21 +93,21 @@ class _Candidate(NamedTuple):
 
 
 def choose(key: str) -> Places:
-    """Return the folders for kernels of a key, and make the one that is written.
+    """Return the folders for the kernels of a key, and create the folder to write.
 
-    ``NUMBA_CACHE_DIR``, where it is set, is taken as it is. Otherwise the folder has the name of the key, in
-    ``PDEM_CACHE_DIR`` or else in ``~/.cache/pdem`` (``XDG_CACHE_HOME`` is respected). One that cannot be written is
-    read; what it lacks is stored in the user's own folder, or else in a temporary one.
+    If ``NUMBA_CACHE_DIR`` is set, it is used directly. Otherwise the folder has the name of the key, in
+    ``PDEM_CACHE_DIR`` or else in ``~/.cache/pdem`` (``XDG_CACHE_HOME`` is respected). A folder without the right to
+    write is read; further kernels are then stored in the user's own folder, or else in a temporary one.
 
     Parameters
     ----------
     key : str
-        Names processor, versions and sources.
+        Name that contains processor, versions and sources.
 
     Returns
     -------
     Places
-        Where nothing can be stored, `Places.kept` is a folder that cannot be written.
+        If nothing can be stored, `Places.kept` is a folder that cannot be written.
     """
     read, problems = list[Path](), list[str]()
     for one in _candidates(key):
@@ -121,7 +121,7 @@ def choose(key: str) -> Places:
 
 
 def _candidates(key: str) -> Iterator[_Candidate]:
-    """Yield folders in the order of preference."""
+    """Yield candidate folders in the order of preference."""
     given, named, own = os.environ.get("NUMBA_CACHE_DIR"), named_folder(), own_folder()
     if given:
         yield _Candidate(Path(given), Path(given), None)
@@ -132,53 +132,53 @@ def _candidates(key: str) -> Iterator[_Candidate]:
     with suppress(OSError):  # there may be no temporary folder
         temporary = Path(tempfile.gettempdir()) / f"pdem-{os.getuid()}"
         yield _Candidate(temporary / key, temporary, (os.getuid(),))
-        if temporary.stat().st_uid != os.getuid():  # another user has taken the name before
+        if temporary.stat().st_uid != os.getuid():  # a different user already has a folder of this name
             new = Path(tempfile.mkdtemp(prefix="pdem-"))
             yield _Candidate(new / key, new, (os.getuid(),))
 
 
 def _handed_on() -> list[Path]:
-    """Return further folders that the process reads which has started this one."""
+    """Return the further folders that the parent process reads."""
     paths = map(Path, filter(None, os.environ.get(READ_VARIABLE, "").split(os.pathsep)))
     return [path for path in paths if os.path.isdir(path) and not _doubt(_Candidate(path, path, None))]
 
 
 def _unfit(one: _Candidate) -> str:
-    """Return why new kernels cannot be stored in a folder, empty if they can; it is made if it was missing."""
+    """Return the reason why a folder cannot store new kernels, empty if it can. Create the folder if it is missing."""
     try:
-        if one.owners is not None:  # no folder that others may share
+        if one.owners is not None:  # not a folder that several users may share
             _heal(one)
         is_common = os.path.exists(one.base) and _is_common(one.base.stat())
         if os.path.exists(one.base) and not is_common and (doubt := _doubt(one._replace(folder=one.base))):
             return doubt
-        if not os.path.isdir(one.folder):  # another rank may make it at the same moment
+        if not os.path.isdir(one.folder):  # a second rank may create it at the same moment
             _make(one.base)
             _make(one.folder)
             _remove_unused(one.folder)
         if doubt := _doubt(one):
             return doubt
-        os.utime(one.folder)  # says "in use"; fails where nothing could be stored
+        os.utime(one.folder)  # marks the folder as in use; fails where nothing could be stored
     except OSError as error:
         return error.strerror or str(error)
     return "" if os.access(one.folder, os.W_OK | os.X_OK) else "cannot be written"
 
 
 def _make(folder: Path) -> None:
-    """Make a folder that nobody else may write, whatever the user's mask for new files."""
+    """Create a folder that nobody else may write, whatever the user's mask for new files."""
     if not os.path.isdir(folder):
         folder.mkdir(parents=True, exist_ok=True)
         keep_private(folder)
 
 
 def keep_private(path: Path | int) -> None:
-    """Take from all others the right to write a file or folder of this user."""
+    """Remove the right of all other users to write a file or folder of this user."""
     os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_OTHERS_WRITE)
 
 
 def _heal(one: _Candidate) -> None:
-    """Let only this user write the own folders, if they were made with a mask that let a group do so.
+    """Remove the right of the group to write the user's own folders, which a permissive mask may have granted.
 
-    What others may have put there meanwhile is not loaded: it belongs to them.
+    Files that other users may have stored there meanwhile are not loaded, because they belong to these users.
     """
     for path in (one.base, one.folder):
         with suppress(OSError):
@@ -196,11 +196,11 @@ def _remove_unused(folder: Path) -> None:
 
 
 def _doubt(one: _Candidate) -> str:
-    """Return why a folder may hold another user's code, empty if it does not."""
+    """Return the reason why a folder may contain code of other users; empty if it cannot."""
     try:
         base, owners = one.base.stat(), one.owners
         if one.folder != one.base and _is_common(base):
-            owners = (os.getuid(), 0)  # whoever comes first makes the folder in it
+            owners = (os.getuid(), 0)  # the first user creates the folder in it
         elif doubt := doubt_of(base, owners):
             return doubt if one.folder == one.base else f"{one.base} {doubt}"
         return doubt_of(one.folder.stat(), owners)
@@ -209,19 +209,19 @@ def _doubt(one: _Candidate) -> str:
 
 
 def _is_common(status: os.stat_result) -> bool:
-    """Return whether everybody may put files into a folder, and nobody may touch those of others, as in ``/tmp``."""
+    """Return whether all users may add files to a folder but not change files of other users, as in ``/tmp``."""
     return bool(status.st_mode & stat.S_IWOTH and status.st_mode & stat.S_ISVTX)
 
 
 def doubt_of(status: os.stat_result, owners: Owners) -> str:
-    """Return why what has this status may be another user's work, empty if it is not.
+    """Return the reason why a file with this status may be the work of a different user; empty if it cannot.
 
     Parameters
     ----------
     status : os.stat_result
-        Of a file or folder.
+        Status of a file or folder.
     owners : collection of int or None
-        Who may own it; None is anybody.
+        Permitted owners; None permits any owner.
     """
     if owners is not None and status.st_uid not in owners:
         return f"belongs to {user_name(status.st_uid)}"
@@ -231,7 +231,7 @@ def doubt_of(status: os.stat_result, owners: Owners) -> str:
 
 
 def _is_group_of(status: os.stat_result) -> bool:
-    """Return whether the group of a file is the owner's alone: on many systems each user has one of this kind."""
+    """Return whether the group of a file contains its owner alone, as on systems with a group for each user."""
     try:
         owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
     except KeyError:
@@ -240,7 +240,7 @@ def _is_group_of(status: os.stat_result) -> bool:
 
 
 def user_name(number: int) -> str:
-    """Return the name of a user, or the number of one without an entry."""
+    """Return the name of a user, or the user's number if there is no entry."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
@@ -248,7 +248,7 @@ def user_name(number: int) -> str:
 
 
 def _notice(kept: Path | None, read: list[Path], problems: list[str]) -> str:
-    """Return in one line which folders cannot be used as they are, and which is in their place."""
+    """Return one line about the folders that cannot be used as intended, and about their substitute."""
     if not problems and kept is not None:
         is_lasting = own_folder() or named_folder() or os.environ.get("NUMBA_CACHE_DIR")
         return "" if is_lasting else f"there is no home folder: compiled kernels are kept in {kept}; {_REMEDY}"

@@ -1,4 +1,4 @@
-"""What hangs together: connected components of a graph."""
+"""Connected components of a graph."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 def components(first: Integers, second: Integers, count: int) -> Integers:
-    """Return a number for each of `count` nodes (count,), the same for those that links join directly or not.
+    """Return a component number for each of `count` nodes (count,), equal for nodes that links connect.
 
     Parameters
     ----------
     first, second : (n,) int64 arrays
-        Both ends of each link.
+        Nodes at both ends of each link.
     count : int
         Number of nodes.
     """
-    lowest = np.arange(count)  # of the nodes that are known to hang together with each
+    lowest = np.arange(count)  # lowest node in the part of each component that is connected so far
     while True:
         low, high = np.minimum(lowest[first], lowest[second]), np.maximum(lowest[first], lowest[second])
         apart = low < high

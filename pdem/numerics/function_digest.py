@@ -1,4 +1,4 @@
-"""What tells versions of a function apart: its code, and the numbers and functions that it refers to."""
+"""Identity of a function: its code, and the numbers and functions that it refers to."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def referenced(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a function refers to outside of itself, by name."""
+    """Return the objects outside of a function that it refers to, by name."""
     found = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
     return {**found, **dict(cells_of(function))}
 
 
 def digest_of(*functions: Callable[..., Any]) -> str:
-    """Return a digest of what functions do: their code, and the numbers and functions that they refer to."""
+    """Return a digest of the behaviour of functions: their code, and the numbers and functions that they refer to."""
     digest = hashlib.blake2b(digest_size=8)
     for function in functions:
         _add(function, digest, set())
@@ -50,7 +50,7 @@ def _add_code(code: types.CodeType, digest: Any) -> None:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """Yield the names that code looks up in its module; names of fields are none."""
+    """Yield the names that code looks up in its module, but not the names of fields."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield instruction.argval
@@ -60,12 +60,12 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def cells_of(function: Callable[..., Any]) -> list[tuple[str, Any]]:
-    """Return names and contents of the variables that a function has from the one it was made in."""
+    """Return names and contents of the variables that a function has from its enclosing function."""
     cells = function.__closure__ or ()
     return [(name, cell.cell_contents) for name, cell in zip(function.__code__.co_freevars, cells, strict=True)]
 
 
 def function_within(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that another was made of: the first in its closure, or itself if there is none."""
+    """Return the function that a wrapper was made from: the first function in its closure, or else itself."""
     within = (one for _, one in cells_of(function) if isinstance(one, types.FunctionType))
     return next(within, function)

@@ -1,4 +1,4 @@
-"""Functions of users are tried before a run calls them: do they run, return what they have to, and compile."""
+"""Trials of users' functions before a run: whether they run, return the required values, and compile."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def check_values(function: Callable[..., Any], arguments: tuple[Any, ...], shape
     function : callable
         A plain function.
     arguments : tuple
-        To call it with.
+        Arguments for the call.
     shape : 0 or tuple
-        Structure of tuples that it has to return, with 0 for each number.
+        Required structure of the result: tuples, with 0 for each number.
     wanted, at : str
-        What it has to return, and where it is tried, for messages.
+        Required result, and conditions of the trial, for messages.
 
     Raises
     ------
     InputError
-        That names file, function and line.
+        With file, function and line.
     """
     try:
         found = function(*arguments)
@@ -44,14 +44,14 @@ def check_values(function: Callable[..., Any], arguments: tuple[Any, ...], shape
 
 
 def line_of(error: BaseException, function: Callable[..., Any]) -> int:
-    """Return the last line of the file of a function that an error has passed, else the function's first."""
+    """Return the last line of the function's file in an error's traceback, or else the function's first line."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [one.lineno for one in frames if one.filename == file_of(function) and one.lineno is not None]
     return lines[-1] if lines else function.__code__.co_firstlineno
 
 
 def _shape(found: Any) -> Any:
-    """Return the structure of tuples of numbers, with 0 for each number and None for what is none."""
+    """Return the structure of a value: nested tuples, with 0 for each number and None for anything else."""
     if isinstance(found, tuple):
         return tuple(_shape(one) for one in found)
     return 0 if isinstance(found, (int, float)) and not isinstance(found, bool) else None
@@ -61,7 +61,7 @@ def _flat(found: Any) -> list[float]:
     return [number for one in found for number in _flat(one)] if isinstance(found, tuple) else [float(found)]
 
 
-_tried: dict[Callable[..., Any], tuple[int, str] | None] = {}  # what is wrong with each function, tried once
+_tried: dict[Callable[..., Any], tuple[int, str] | None] = {}  # problem of each function; each is tried once
 
 
 def check_compiles(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -70,7 +70,7 @@ def check_compiles(function: Callable[..., Any], arguments: tuple[Any, ...]) -> 
     Raises
     ------
     InputError
-        That names file, function and line.
+        With file, function and line.
     """
     if function not in _tried:
         _tried[function] = _compile_problem(function, arguments)
@@ -106,5 +106,5 @@ def file_of(function: Callable[..., Any]) -> str:
 
 
 def place_of(function: Callable[..., Any], line: int | None = None) -> str:
-    """Return file, name and line of a plain function, its first line unless another is given."""
+    """Return file, name and line of a plain function, by default its first line."""
     return f"{file_of(function)}, {function.__name__}, line {line or function.__code__.co_firstlineno}"

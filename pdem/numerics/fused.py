@@ -1,7 +1,7 @@
-"""Multiplication and addition with one rounding, asked for by name.
+"""Multiplication and addition with one rounding, requested by name.
 
-Kernels that must give the same bits on every processor are compiled without contraction, and say themselves where a
-product and a sum are rounded once.
+Kernels that must give the same bits on every processor are compiled without contraction, and specify themselves where
+a product and a sum are rounded once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def _typed(context: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _exact(a: float, b: float, c: float) -> float:
-    """Do the same without machine code."""
+    """Return ``a b + c``, rounded once, without machine code."""
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return a * b + c
     return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
 fused = intrinsic_or_plain(_typed, _exact)
-"""Of three float64: ``a b + c``, rounded once. For kernels."""
+"""Return ``a b + c`` of three float64, rounded once. For kernels."""

@@ -1,7 +1,7 @@
-"""When Python looks for garbage in cycles: not while things are made that live until the end.
+"""Control of Python's garbage collector, which is off while long-lived objects are created.
 
-It looks through all objects each time their number has grown by a quarter, and imports, kernels from the disk and a
-compiler at work make objects by the hundred thousand.
+The collector visits all objects each time their number has grown by a quarter. Imports, kernels loaded from disk, and
+the compiler create objects by the hundred thousand.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OBJECTS_OF_A_START = 300_000
-"""About as many as there are when a small case takes its first step."""
+"""Approximate number of objects when a small case begins its first step."""
 
 
 @contextmanager
 def no_search_for_garbage() -> Iterator[None]:
-    """Keep Python from looking for garbage within this block."""
+    """Disable Python's garbage collector within this block."""
     searched = gc.isenabled()
     gc.disable()
     try:
@@ -31,9 +31,9 @@ def no_search_for_garbage() -> Iterator[None]:
 
 
 def search_rarely() -> None:
-    """Have this process look for garbage each time it has made as many objects as a start makes, and not at its end.
+    """Let the collector run after as many new objects as a start creates, and not when the process ends.
 
-    For commands alone: a script may have reasons of its own to look for it.
+    For commands only: a script may have its own reasons to collect garbage.
     """
     gc.set_threshold(_OBJECTS_OF_A_START, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""Geometry that several rooms share, and how kernels are compiled that decide something by it."""
+"""Geometry that several folders share, and the compilation of kernels that make decisions by geometry."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _EXACTLY = {**_OPTIONS, **UNCOUNTED, "fastmath": False}
 def geometry_kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` without contraction and without reference counts, cached on disk.
 
-    A comparison then falls the same way in whichever kernel it ends up. Counting references to the many
-    arrays that such functions are given costs several times their arithmetic; in return they cannot
-    allocate (numba refuses to compile what does).
+    A comparison then has the same result in every kernel that contains it. Counting references to the many arguments
+    of such functions costs several times their arithmetic. Without reference counts a function cannot allocate (numba
+    refuses to compile it).
     """
     return kept_on_disk(numba.njit(**_EXACTLY)(function))
 
 
 def inlined_geometry(function: Callable[..., Any]) -> Any:
-    """Compile like `geometry_kernel`, as part of the caller: handing over grids costs more than a short row."""
+    """Compile like `geometry_kernel`, as part of the caller: passing grids costs more than a short row of cells."""
     return kept_on_disk(numba.njit(forceinline=True, **_EXACTLY)(function))
 
 

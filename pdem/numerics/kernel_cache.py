@@ -1,8 +1,8 @@
-"""The machine code of one function on disk, found when the function is first called.
+"""Machine code of single functions on disk, searched when the function is first called.
 
-When a function is defined, numba finds its folder, tries whether that can be written, and reads the function's source:
-for all kernels of a package this takes longer than to load those that a run calls. Before it loads the first one, it
-loads all that its compiler knows.
+When a function is defined, numba searches its folder, tests whether the folder can be written, and reads the function's
+source. For all kernels of a package this takes longer than loading the kernels that a run calls. Before numba loads the
+first kernel, it loads everything that its compiler uses.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _SECRETS = "_numba_hashsecret"
 
 
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """The files of one function: an index, and machine code for each signature. Processes may write at the same time.
+    """The files of one function: an index, and machine code for each signature. Processes may write concurrently.
 
-    Numba reads the index, picks the next free file name and writes index and machine code, without a lock: two
-    processes that add different signatures can then pick one name, and an entry of the index leads to the other's
-    machine code. It leads to a file of older sources while only the index is written. Here
+    Numba reads the index, picks the next free file name and writes index and machine code, without a lock. Two
+    processes that add different signatures can then pick the same name, and an entry of the index leads to the wrong
+    machine code. While only the index is written, it may lead to a file of older sources. Here
 
-    * an index is read and written under a lock: no entry is lost;
-    * machine code has a file name of its own by what it is for: even where there are no locks a name never leads to
-      other code;
-    * it is there before the index names it; both are put in place whole, by numba itself.
+    * an index is read and written under a lock, so that no entry is lost;
+    * the file name of machine code follows from its signature, so that even without locks a name never leads to wrong
+      code;
+    * machine code exists before the index names it; numba writes each of the two files atomically.
     """
 
     def __init__(self, path: str, name: str, stamp: object, others: Sequence[str] = ()) -> None:
@@ -55,7 +55,7 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         self._others = [KernelFiles(one, name, stamp) for one in others]
 
     def save(self, key: object, data: object) -> None:
-        """Keep machine code for a signature."""
+        """Store machine code for a signature."""
         content = self._dump((self._source_stamp, key))
         name = self._data_name(int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big"))
         self._save_data(name, data)
@@ -63,9 +63,9 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
             self._save_index({**self._load_index(), key: name})
 
     def load(self, key: object) -> Any:
-        """Return machine code for a signature from the first folder that has it, None if there is none."""
+        """Return machine code for a signature from the first folder that contains it; None if no folder does."""
         for files in (self, *self._others):
-            with suppress(OSError):  # what cannot be read is not there
+            with suppress(OSError):  # an unreadable file counts as missing
                 if (found := super(KernelFiles, files).load(key)) is not None:
                     return found
         return None
@@ -79,7 +79,7 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         return super()._load_data(name)
 
     def _is_own(self, path: str) -> bool:
-        """Return whether nobody else has written a file, or put it there; see `pdem.numerics.cache_places`."""
+        """Return whether no other user can have written a file; see `pdem.numerics.cache_places`."""
         try:
             folder = os.stat(self._cache_path)
             owners = (os.getuid(), 0, folder.st_uid)
@@ -95,22 +95,22 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class KernelFolder(UserProvidedCacheLocator):  # type: ignore[misc]
-    """The folder of a source's kernels in the folder of all."""
+    """The folder of the kernels of one source, within the folder of all kernels."""
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> KernelFolder | None:
-        """Return that of a function, None if it has no file."""
+        """Return the folder for a function; None if the function has no file."""
         return cls(py_func, py_file) if os.path.exists(py_file) else None
 
     def ensure_cache_path(self) -> None:
-        """Make the folder, which nobody else may write."""
+        """Create the folder, which nobody else may write."""
         path = Path(self.get_cache_path())
         if not path.is_dir():
             path.mkdir(parents=True, exist_ok=True)
             keep_private(path)
 
     def others(self) -> list[str]:
-        """Return the folders of this source in the further ones in which kernels are looked for."""
+        """Return the folders of this source within the further folders that are read."""
         folders = [one for one in places().read if one != places().kept]
         names = [(one, place_in_package(self._py_file, one)) for one in folders]
         usual = UserProvidedCacheLocator.get_suitable_cache_subpath(self._py_file)
@@ -118,34 +118,34 @@ class KernelFolder(UserProvidedCacheLocator):  # type: ignore[misc]
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        """Return its name: where the source is in pdem, not where pdem is; numba's for other sources."""
+        """Return the name of the folder: the location of the source within pdem, or numba's name for other sources."""
         return place_in_package(py_file) or str(super().get_suitable_cache_subpath(py_file))
 
 
 class _Content(CompileResultCacheImpl):  # type: ignore[misc]
-    """What is kept of a compiled function: environments of what is part of it only if code refers to them.
+    """The stored content of a compiled function. It includes environments of inlined functions only if code uses them.
 
-    Code rarely does, and each would have its module imported when the function is loaded, numba's own included.
+    Code rarely uses them, and loading the function would import the module of each environment, numba's own included.
     """
 
     _locator_classes = (KernelFolder, *getattr(CompileResultCacheImpl, "_locator_classes", ())[1:])
 
     def reduce(self, cres: Any) -> tuple[Any, ...]:
-        """Return it as numba writes it, with fewer environments."""
+        """Return the content in numba's form, with fewer environments."""
         *others, reloads, environments = super().reduce(cres)
         code = str(cres.library._final_module)
         named = Counter(_ENVIRONMENT.findall(code))
-        used = tuple(one for one in environments if named[one.env_name] > 1)  # one is its declaration
+        used = tuple(one for one in environments if named[one.env_name] > 1)  # the first occurrence is the declaration
         return (*others, [*reloads, load_hashing] if _SECRETS in code else reloads, used)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Machine code by the types of the arguments; nothing is read before it is asked for.
+    """Machine code by the types of the arguments; nothing is read before a kernel is needed.
 
     Parameters
     ----------
     function : callable
-        What is compiled.
+        The function that is compiled.
     """
 
     _impl_class = _Content
@@ -171,12 +171,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return KernelFiles(self._cache_path, self._impl.filename_base, locator.get_source_stamp(), others)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature, None if it is not on disk; of numba it needs the runtime alone."""
+        """Return the code for a signature, None if it is not on disk; this needs only numba's runtime."""
         runtime.initialize(target_context)
         return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store the code for a signature; where that cannot be done, the code is used all the same."""
+        """Store the code for a signature; if this is impossible, the code is used without being stored."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -184,7 +184,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def kept_on_disk(compiled: Any, kind: type[KernelCache] = KernelCache) -> Any:
-    """Return what numba has made of a function, and keep its machine code on disk from now on."""
+    """Return a compiled function, and store its machine code on disk in future."""
     if not INTERPRETED and not misfit():
         compiled._cache = kind(compiled.py_func)
     return compiled

@@ -1,7 +1,7 @@
-"""Kernels that call other kernels, and functions of Python, by their addresses, and read the clock of the processor.
+"""Calls from kernels to kernels and to functions of Python by address, and readings of the processor's clock.
 
-A kernel that calls another one by name contains it: numba translates both once more, for every version that there is of
-the other one. By its address any version is called, and the caller is translated once for all contact laws.
+A kernel that calls a second kernel by name contains it: numba translates both again for every version of the second
+kernel. By its address any version can be called, and the caller is translated once for all contact laws.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _addresses: dict[tuple[Any, Any], Call] = {}
 
 
 def call_of(kernel: Any, arguments: tuple[Any, ...]) -> Call:
-    """Return by what `call_kernel` calls the version of a kernel for arguments of these types.
+    """Return the handle by which `call_kernel` calls the version of a kernel for arguments of these types.
 
     Parameters
     ----------
     kernel : kernel
-        One that returns nothing; compiled, if it is not yet.
+        A kernel without a return value; compiled here if necessary.
     arguments : tuple
-        What it will be called with, or others of the same types.
+        Arguments of the call, or arguments of the same types.
     """
     if INTERPRETED:
         return kernel
@@ -64,7 +64,7 @@ def _call_interpreted(call: Any, arguments: tuple[Any, ...]) -> None:
 
 
 call_kernel = intrinsic_or_plain(_type_call, _call_interpreted)
-"""Of what `call_of` has returned and a tuple of arguments, which have to be of the types that it was given."""
+"""Call a kernel by its handle from `call_of`, with a tuple of arguments of the types that `call_of` was given."""
 
 
 def _generate_asking(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -80,12 +80,12 @@ _asked: dict[int, Callable[[], int]] = {}
 
 
 class PythonCall:
-    """A function of Python without arguments that kernels call by its `address`, as long as this object lives.
+    """A function of Python without arguments that kernels call by its `address`, as long as this object exists.
 
     Parameters
     ----------
     function : callable
-        Returns a whole number. If it raises, the kernel is told 1, and `reraise` has the error.
+        Returns a whole number. If it raises, the kernel receives 1, and `reraise` raises the error.
     """
 
     def __init__(self, function: Callable[[], int]) -> None:
@@ -104,7 +104,7 @@ class PythonCall:
             return 1
 
     def reraise(self) -> None:
-        """Raise the error that the function has raised, if it has."""
+        """Raise the error that the function has raised, if any."""
         if self._error is not None:
             raise self._error
 
@@ -114,7 +114,7 @@ def _ask_interpreted(address: int) -> int:
 
 
 ask_python = intrinsic_or_plain(_type_asking, _ask_interpreted)
-"""Of the address of a `PythonCall`: what it returns. For kernels."""
+"""Call a `PythonCall` by its address; return its result. For kernels."""
 
 
 def _generate_reading(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -130,4 +130,4 @@ def _read_nothing() -> int:
 
 
 processor_clock = intrinsic_or_plain(_type_reading, _read_nothing)
-"""Ticks of the processor's clock so far, 0 where there is none that can be read. For kernels."""
+"""Return the ticks of the processor's clock; 0 if no clock can be read. For kernels."""

@@ -1,8 +1,8 @@
-"""Kernels that are made for one case: functions within functions, kept on disk by a name that says what is in them.
+"""Kernels made for one case: functions within functions, stored on disk by a name that describes their content.
 
-Numba tells the versions of a function that is made within another one apart by what it refers to, and compiled
-functions that it refers to have another identity in every process. Here the name of the version takes the place of
-that: two versions of one kernel have the same name if and only if they do the same.
+Numba distinguishes the versions of an inner function by the objects that it refers to, and compiled functions among
+them have a different identity in every process. Here the name of the version replaces that identity: two versions of a
+kernel have the same name if and only if they compute the same.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class _CacheByName(KernelCache):
 
 
 def inlined_closure(function: Callable[..., Any]) -> Any:
-    """Compile a function that is made within another one as part of the kernels that call it."""
+    """Compile an inner function as part of the kernels that call it."""
     return inlined_dispatcher(function, **_OPTIONS)
 
 
 def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for kernels that are made within another function, cached on disk.
+    """Return a decorator for kernels that are inner functions, cached on disk.
 
     Parameters
     ----------
     version : str
         Name of the version, part of the names of its files.
     threaded : bool
-        Whether its ``prange`` loops are spread over threads; then as `pdem.numerics.kernels.uncounted_kernel`.
+        Whether its ``prange`` loops run on several threads, as with `pdem.numerics.kernels.uncounted_kernel`.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -56,5 +56,5 @@ def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Calla
 
 
 def inlined_exactly(function: Callable[..., Any]) -> Any:
-    """Compile like `inlined_closure`, without contraction: its results do not depend on what is computed beside it."""
+    """Compile like `inlined_closure`, without contraction: results do not depend on the surrounding code."""
     return inlined_dispatcher(function, **{**_OPTIONS, "fastmath": False})

@@ -1,11 +1,11 @@
-"""How pdem compiles its kernels: one decorator for serial and one for threaded loops.
+"""Decorators by which pdem compiles its kernels: among them one for serial and one for threaded loops.
 
 Kernels take arrays and scalars, return arrays, numbers or status codes, and never raise.
-Contraction (fused multiply-add) is the only floating-point freedom granted to the compiler: sums keep
-their order and NaN checks stay valid.
+Contraction (fused multiply-add) is the only floating-point freedom of the compiler: sums keep their order and NaN
+checks stay valid.
 
-Where machine code is kept and for which processor it is compiled is decided by `pdem.numerics.numba_private`, which
-threads run the parallel loops by `pdem.numerics.thread_pool`.
+`pdem.numerics.numba_private` decides where machine code is stored and for which processor it is compiled;
+`pdem.numerics.thread_pool` decides which threads run the parallel loops.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 class _Compiling(compile_event.Listener):  # type: ignore[misc]
-    """Keeps Python from looking for garbage while a kernel is compiled: that took a seventh of the time."""
+    """Disables Python's garbage collector while a kernel is compiled: it used a seventh of the time."""
 
     def __init__(self) -> None:
         self._blocks: list[AbstractContextManager[None]] = []
 
     def on_start(self, event: Any) -> None:
-        """Begin to compile a kernel, or one that another needs."""
+        """Handle the start of the compilation of a kernel; compilations may be nested."""
         self._blocks.append(no_search_for_garbage())
         self._blocks[-1].__enter__()
 
     def on_end(self, event: Any) -> None:
-        """Be done with one."""
+        """Handle the end of the compilation of a kernel."""
         self._blocks.pop().__exit__(None, None, None)
 
 
@@ -48,7 +48,7 @@ _OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "n
 LOOPS_ONLY = parallel_options(
     dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False)
 )
-"""``prange`` is spread over threads and nothing else: sums of array expressions keep their order."""
+"""Only ``prange`` runs on threads: sums of array expressions keep their order."""
 
 UNCOUNTED: dict[str, Any] = {} if misfit() else {"_nrt": False}
 """Options of kernels without reference counts."""
@@ -72,10 +72,10 @@ def threaded_kernel(function: Callable[..., Any]) -> Any:
 
 
 def uncounted_kernel(function: Callable[..., Any]) -> Any:
-    """Compile like `threaded_kernel`, without reference counts, on disk.
+    """Compile like `threaded_kernel`, without reference counts, cached on disk.
 
-    Counting references to the arrays that a loop hands to other kernels can cost more than these do. In return
-    nothing can be allocated or reduced to one number (numba refuses to compile what does).
+    Counting references to the arrays that a loop passes to other kernels can cost more than these kernels. Without
+    reference counts a kernel can neither allocate nor reduce to a number (numba refuses to compile it).
     """
     return kept_on_disk(numba.njit(parallel=LOOPS_ONLY, **UNCOUNTED, **_OPTIONS)(function))
 
@@ -86,9 +86,9 @@ def uncounted_serial_kernel(function: Callable[..., Any]) -> Any:
 
 
 def plain(*arguments: Any) -> tuple[Any, ...]:
-    """Return arguments of a kernel with tuples of named fields as plain ones; the kernel names the fields again.
+    """Return arguments of a kernel with named tuples converted to plain tuples; the kernel names the fields again.
 
-    At a call numba tells the types of plain tuples in compiled code, and those of named ones in Python, which takes as
-    long as some hundred contacts.
+    In a call numba determines the types of plain tuples in compiled code, but the types of named tuples in Python,
+    which takes as long as some hundred contacts.
     """
     return tuple(tuple(one) if isinstance(one, tuple) else one for one in arguments)

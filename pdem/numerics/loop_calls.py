@@ -1,9 +1,9 @@
-"""Calls of threaded loops: on one thread directly, and timed, so that it is known what runs on one thread only.
+"""Calls of threaded loops: direct on one thread, and timed, to measure the share of work on a single thread.
 
-Numba hands every parallel loop to its pool, also when that has one thread, and then waits for it: 30 to 60
-microseconds a loop, some tenths of a millisecond a step. What numba calls to do so is a symbol of the process; here
-it becomes a few instructions that call the loop itself if there is one thread, and the pool otherwise. They also add up
-the ticks of the processor's clock that loops take, where there is such a clock.
+Numba passes every parallel loop to its pool, even to a pool of one thread, and then waits for it: 30 to 60 microseconds
+a loop, some tenths of a millisecond a step. Numba calls the pool through a symbol of the process. Here this symbol
+becomes a few instructions that call the loop directly if there is one thread, and the pool otherwise. They also add up
+the ticks of the processor's clock during loops, if there is such a clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POINTER, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 
 class _Linked(NamedTuple):
-    """What is linked into the process: its machine code, which must stay, and the clock."""
+    """Code that is linked into the process: its engine, which must stay in memory, and the clock."""
 
     engine: object
     ticks: ctypes.c_uint64
@@ -39,9 +39,9 @@ class LoopTicks(NamedTuple):
     Attributes
     ----------
     now : int
-        Ticks so far.
+        Ticks now.
     in_loops : int
-        Of them those within threaded loops, as the thread that calls them sees it.
+        Total ticks within threaded loops, measured by the thread that calls them.
     """
 
     now: int
@@ -52,20 +52,20 @@ _HAS_CLOCK = platform.machine() in ("x86_64", "AMD64")
 
 
 def has_clock() -> bool:
-    """Tell whether there is a clock that `read_loop_ticks` can read: of some processors, once the pool is started."""
+    """Return whether `read_loop_ticks` can read a clock: on some processors, once the pool is started."""
     return _HAS_CLOCK and bool(_linked)
 
 
 def read_loop_ticks() -> LoopTicks:
-    """Return the ticks of the processor's clock; only if `has_clock`."""
+    """Return the ticks of the processor's clock; requires `has_clock`."""
     last = _linked[-1]
     return LoopTicks(last.clock(), last.ticks.value)
 
 
 def call_directly() -> None:
-    """Have loops that are linked from now on called directly where there is one thread.
+    """Let loops that are linked from now on be called directly if there is one thread.
 
-    The pool must have been started. Where numba's private parts do not fit, loops are left to its pool.
+    The pool must have been started. If numba's private parts do not fit, loops are passed to its pool.
     """
     if misfit():
         return
@@ -83,7 +83,7 @@ def call_directly() -> None:
 
 
 def _module(pool: int) -> ir.Module:
-    """Return the functions; that for loops takes the loop, its four arguments, two sizes, the number of threads."""
+    """Return the functions. The arguments of the loop function: loop, four arguments, two sizes, number of threads."""
     module = ir.Module()
     clock = ir.Function(module, ir.FunctionType(_WHOLE, []), _CLOCK)
     builder = ir.IRBuilder(clock.append_basic_block("entry"))
@@ -108,7 +108,7 @@ def _module(pool: int) -> ir.Module:
 
 
 def ticks_in(module: ir.Module, builder: ir.IRBuilder) -> Any:
-    """Return the reading of the processor's clock in a function that is being built, 0 where there is none."""
+    """Return the reading of the processor's clock in a function that is being built; 0 if there is no clock."""
     if not _HAS_CLOCK:
         return _WHOLE(0)
     name = "llvm.readcyclecounter"
@@ -117,7 +117,7 @@ def ticks_in(module: ir.Module, builder: ir.IRBuilder) -> Any:
 
 
 def _time_outermost(module: ir.Module, builder: ir.IRBuilder) -> Callable[[], None]:
-    """Begin to time a loop that is in no other one; return what ends it."""
+    """Start the timing of an outermost loop; return a function that ends it."""
     total, inside = (ir.GlobalVariable(module, _WHOLE, name) for name in (_TICKS, _INSIDE))
     total.initializer = inside.initializer = _WHOLE(0)
     outer, begin = builder.load(inside), ticks_in(module, builder)

@@ -1,9 +1,8 @@
-"""Machine code is generated for what is called, not for what becomes part of something else.
+"""Generation of machine code only for functions that are called, not for functions that are inlined.
 
-Numba generates machine code for every function that it compiles, with two wrappers through which Python and C could
-call it. An inlined function is never called, and neither are the three stages through which the body of a loop over
-threads passes on its way into its kernel: each of these would be optimised and translated once more, which took half
-of the time that the kernels of a contact law compile.
+Numba generates machine code for every function that it compiles, with two wrappers for calls from Python and C. An
+inlined function is never called, and neither are the three stages through which the body of a threaded loop passes on
+its way into its kernel. Optimising and translating each of these again used half of the compile time of a contact law.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ _LOOP_BODY = "__numba_parfor_gufunc"
 _LOOP_WRAPPERS = "parallelgufuncwrapper", "<numba.np.ufunc.wrappers._GufuncWrapper"
 
 _STORED = "machine code"
-"""Kept on disk: machine code, what LLVM made it from, and the names of the functions in it."""
+"""Label of stored content with machine code, its LLVM code, and the names of its functions."""
 
 _environments: dict[str, Any] = {}
-"""What compiled functions refer to in Python, by the name of the variable that will point to it."""
+"""Python environments of compiled functions, by the name of the variable that will point to each environment."""
 
 _write_environment: Any = getattr(JITCPUCodegen, "set_env", None)
 
 
 def _set_environment(codegen: Any, name: str, environment: Any) -> None:
-    """Do what ``JITCPUCodegen.set_env`` does as soon as there is machine code that has the variable."""
+    """Set a variable like ``JITCPUCodegen.set_env``, as soon as there is machine code that contains the variable."""
     _environments[name] = environment
     if codegen._engine.get_global_value_address(name):
         _write_environment(codegen, name, environment)
 
 
 class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of one compiled function, in LLVM's language until the address of a function is asked for.
+    """The code of one compiled function, in LLVM's language until the address of a function is requested.
 
-    Of a kernel from the disk machine code alone is used, unless a kernel that calls it is compiled.
+    For a kernel from the disk only machine code is used, unless a kernel that calls it is compiled.
     """
 
     _has_machine_code = False
@@ -70,7 +69,7 @@ class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
         return name in self._stored_names or _is_defined(module, name)
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return the address of a function, or 0 if there is none of this name or nobody calls it."""
+        """Return the address of a function, or 0 if there is no function of this name or nobody calls it."""
         self._ensure_finalized()
         if self.name.startswith(_LOOP_BODY) or not self._defines(name):
             return 0
@@ -84,7 +83,7 @@ class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
         return super()._get_module_for_linking()
 
     def serialize_using_object_code(self) -> tuple[str, str, Any]:
-        """Return what is kept on disk: machine code only where there is some."""
+        """Return the content to store on disk, with machine code only if it exists."""
         bitcode = self._get_module_for_linking().as_bitcode()
         if not self._has_machine_code:
             return self.name, "bitcode", bitcode
@@ -113,10 +112,10 @@ def _is_defined(module: Any, name: str) -> bool:
 
 
 class InlinedDispatcher(CPUDispatcher):  # type: ignore[misc]
-    """A function whose body becomes part of its callers; called from Python, it is compiled once more on its own."""
+    """A function that is inlined into its callers. For calls from Python it is compiled separately."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the function does, in machine code of its own."""
+        """Call the function as machine code of its own."""
         return self._alone(*arguments)
 
     @cached_property
@@ -127,7 +126,7 @@ class InlinedDispatcher(CPUDispatcher):  # type: ignore[misc]
 
 
 def inlined_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
-    """Return what numba makes of `function`, without the wrappers through which it could be called."""
+    """Return the compiled `function` without the wrappers for calls from Python and C."""
     if INTERPRETED:
         return function
     if misfit():
@@ -137,7 +136,7 @@ def inlined_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def generate_when_called() -> None:
-    """Make `LazyCodeLibrary` what numba compiles into, in this process, if it fits numba."""
+    """Let numba compile into `LazyCodeLibrary` in this process, if that fits numba."""
     if misfit():
         return
     JITCPUCodegen._library_class = LazyCodeLibrary

@@ -1,15 +1,15 @@
-"""The only module that imports private parts of numba and llvmlite, and whether the installed versions fit them.
+"""Private parts of numba and llvmlite, imported here only, and the test whether the installed versions fit.
 
-pdem uses three parts of numba that may change with any release: how a function becomes machine code and is stored on
-disk (`machine_code`, `kernel_cache`), the pool of threads (`thread_pool`, `loop_calls`), and the low-level interface
-of intrinsics (`simd` and others). All of them are imported here; `tests/test_layers.py` refuses other imports.
+pdem uses three parts of numba that may change with any release: the generation and storage of machine code
+(`machine_code`, `kernel_cache`), the pool of threads (`thread_pool`, `loop_calls`), and the low-level interface of
+intrinsics (`simd` and further modules). All of them are imported here; `tests/test_layers.py` rejects other imports.
 
-The first two make starts and steps faster and change no bit. Where they do not fit an installation, kernels are plain
-functions of numba: each process compiles all kernels that it calls, which takes minutes. Untested versions are tried
-once per machine by `pdem.numerics.numba_trial`, in separate processes, because code that does not fit may crash.
+The first two parts make starts and steps faster and change no bit. If they do not fit an installation, kernels are
+plain functions of numba: each process compiles all kernels that it calls, which takes minutes. Untested versions are
+tried once per machine by `pdem.numerics.numba_trial`, in separate processes, because code that does not fit may crash.
 
-Importing this module decides, before anything is compiled, where machine code is kept (see `pdem.numerics.cache`) and
-for which features of the processor it is compiled.
+The import of this module determines, before anything is compiled, where machine code is stored (see
+`pdem.numerics.cache`) and for which features of the processor it is compiled.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ try:
     from numba.core.registry import cpu_target
     from numba.core.types.containers import Tuple, UniTuple
     from numba.extending import intrinsic
-except ImportError as _error:  # nothing takes the place of these
+except ImportError as _error:  # there is no substitute for these imports
     raise LaunchError(
         f"numba {numba.__version__} with llvmlite {llvmlite.__version__} is not what pdem was made for ({_error}): "
         "pip install 'numba>=0.68.1,<0.69'"
@@ -78,10 +78,10 @@ __all__ = [
 
 
 def _avoid_gathers() -> None:
-    """Have vector code load scattered numbers one by one, unless the user has chosen processor features.
+    """Make vector code load scattered numbers individually, unless the user has chosen processor features.
 
-    Since the mitigations of 2023 the gather instructions of many x86 processors are several times slower than
-    single loads, and the flag that tells which ones is not visible in a virtual machine.
+    Since the mitigations of 2023 the gather instructions of many x86 processors are several times slower than single
+    loads, and the flag that identifies these processors is not visible in a virtual machine.
     """
     if platform.machine() in ("x86_64", "AMD64") and numba.config.CPU_FEATURES is None:
         features = binding.get_host_cpu_features().flatten()
@@ -89,20 +89,20 @@ def _avoid_gathers() -> None:
         numba.config.CPU_FEATURES = f"{features},+prefer-no-gather,+prefer-no-scatter"
 
 
-# Before anybody can reach the compiler, which reads these settings when it is made: a process that asks it for its
-# processor before would compile other code. On numba's configuration, not in the environment: programs that are started
-# from here decide for themselves.
+# These settings precede any use of the compiler, which reads them when it is created: a process that queries the
+# processor earlier would compile different code. They are set in numba's configuration and not in the environment,
+# because child processes choose for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
 _avoid_gathers()
 
 TESTED = (("0.68", "0.50"),)
-"""Versions of numba and of llvmlite, without their last numbers, whose private parts pdem's tests have seen."""
+"""Versions of numba and of llvmlite, without their last numbers, that pdem's tests have covered."""
 
 PLAIN = "PDEM_PLAIN_NUMBA"
-"""Environment variable: with ``1`` private parts are left alone, with ``0`` they are used without being tried."""
+"""Environment variable: ``1`` avoids private parts, ``0`` uses them without a trial."""
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
-"""Whether numba is told to compile nothing, so that kernels are functions of Python."""
+"""Whether numba's compiler is disabled, so that kernels are functions of Python."""
 
 _TRIAL_SECONDS = 300.0
 _TRIAL = "import sys; from pdem.numerics.numba_trial import try_kernels; sys.exit(try_kernels({}) or 0)"
@@ -111,7 +111,7 @@ _lacking: list[str] = []
 
 
 def _part(module: str, name: str, *members: str) -> Any:
-    """Return a private class or module of numba; where it or one of its members is missing, note so."""
+    """Return a private class or module of numba; record it in `_lacking` if it or one of its members is missing."""
     try:
         part = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
@@ -144,7 +144,7 @@ FunctionCache: Any = _part(
     "numba.core.caching", "FunctionCache", "_index_key", "_load_overload", "enable", "load_overload"
 )
 runtime: Any = _part("numba.core.runtime", "rtsys", "initialize")
-"""What compiled code needs of numba while it runs."""
+"""Numba's support for running compiled code."""
 
 thread_pool: Any = _part(
     "numba.np.ufunc", "parallel", "NUM_THREADS", "_is_initialized", "_launch_threads"
@@ -152,18 +152,18 @@ thread_pool: Any = _part(
 """Numba's pool of threads."""
 
 fingerprint: Any = _part("numba", "_dispatcher", "compute_fingerprint")
-"""``compute_fingerprint`` of arguments: bytes that tell their types apart, much faster than their types."""
+"""``compute_fingerprint`` of arguments: bytes that distinguish their types, computed much faster than the types."""
 
 _ParallelOptions: Any = _part("numba.core.cpu_options", "ParallelOptions")
 
 
 def parallel_options(choices: dict[str, bool]) -> Any:
-    """Return the option ``parallel`` of ``numba.njit``: as an object, which numba need not make for each function."""
+    """Return the option ``parallel`` of ``numba.njit`` as an object, so that numba need not create it per function."""
     return choices if _ParallelOptions is object else _ParallelOptions(choices)
 
 
 def openmp_pool() -> bool:
-    """Load numba's threads of OpenMP; tell whether the system has them."""
+    """Load numba's OpenMP threads; return whether the system has them."""
     try:
         importlib.import_module("numba.np.ufunc.omppool")
     except ImportError:
@@ -172,26 +172,26 @@ def openmp_pool() -> bool:
 
 
 def load_hashing() -> None:
-    """Tell compiled code the numbers by which this process hashes strings; a module of numba's compiler does."""
+    """Pass this process's string hash numbers to compiled code, by importing a module of numba's compiler."""
     importlib.import_module("numba.cpython.hashing")
 
 
 def intrinsic_or_plain(typed: Callable[..., Any], plain: Callable[..., Any]) -> Any:
-    """Return an intrinsic for kernels, or, where nothing is compiled, the function of Python that does the same.
+    """Return an intrinsic for kernels or, if nothing is compiled, the equivalent function of Python.
 
     Parameters
     ----------
     typed : callable
-        Of a typing context and the types of the arguments: the signature, and the function that generates code.
+        Returns the signature and the code generator, from a typing context and the types of the arguments.
     plain : callable
-        Does the same in Python.
+        Equivalent in Python.
     """
     return plain if INTERPRETED else intrinsic(typed)
 
 
 @cache
 def misfit() -> str:
-    """Return why numba's private parts are not used; empty if they are."""
+    """Return the reason why numba's private parts are not used; empty if they are used."""
     choice = os.environ.get(PLAIN, "")
     if choice == "1":
         return f"{PLAIN} is 1"
@@ -202,7 +202,7 @@ def misfit() -> str:
 
 
 def warning_of_misfit() -> str:
-    """Return a warning for users if private parts are not used though they did not ask for that, else an empty text."""
+    """Return a warning for users if private parts are not used against the user's choice; else an empty text."""
     reason = misfit()
     if not reason or reason.startswith(PLAIN):
         return ""
@@ -214,7 +214,7 @@ def warning_of_misfit() -> str:
 
 
 def _tried_misfit() -> str:
-    """Return what a trial of this installation has found, which is kept for later processes."""
+    """Return the result of a trial of this installation, stored for later processes."""
     kept = cache_directory() / f"trial-numba{numba.__version__}-llvmlite{llvmlite.__version__}.txt"
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
@@ -225,7 +225,7 @@ def _tried_misfit() -> str:
 
 
 def _try() -> str:
-    """Run the trial in two processes of its own, the second with the kernels of the first; return what does not fit."""
+    """Run the trial in two processes, the second with the kernels of the first; return the reason of a misfit."""
     modules = os.pathsep.join(path or os.getcwd() for path in sys.path)
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPATH": modules, "NUMBA_CACHE_DIR": folder, PLAIN: "0"}

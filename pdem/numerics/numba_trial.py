@@ -1,7 +1,7 @@
-"""Trial of numba's private parts, for versions that pdem was not tested with, in processes that `numba_private` starts.
+"""Trial of numba's private parts, for untested versions, in processes that `numba_private` starts.
 
-The first process compiles kernels of each kind, stores them on disk and calls them. The second one has to load them
-from there and to compute the same.
+The first process compiles kernels of each kind, stores them on disk and calls them. The second process must load them
+from disk and compute the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _call(address: Any, arguments: Any, question: int) -> int:
 
 
 def _filling() -> Any:
-    """Return a kernel that is made within a function."""
+    """Return a kernel that is an inner function."""
 
     @inlined_closure
     def double(number: float) -> float:
@@ -54,12 +54,12 @@ def _filling() -> Any:
 
 
 def try_kernels(expect_stored: bool) -> str:
-    """Return what does not fit, empty if all does.
+    """Return the reason of a misfit; empty if everything fits.
 
     Parameters
     ----------
     expect_stored : bool
-        Whether an earlier process has compiled the kernels, so that this one must find all of them on disk.
+        Whether an earlier process has compiled the kernels, so that this process must load all of them from disk.
     """
     set_threads(2)
     expected = np.sqrt(np.arange(_NUMBERS)) + 1.0

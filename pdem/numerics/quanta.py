@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 DIGITS = 48
-"""Bits of the number of quanta in the largest amount that is expected; a double has 53, which leaves room for 32 times
-as much."""
+"""Bits of the number of quanta in the largest expected amount. A double has 53 bits, which leaves room for amounts 32
+times as large."""
 
 MOST = float(1 << 53)
-"""Number of quanta up to which a double holds every whole number."""
+"""Largest number of quanta up to which a double represents every whole number."""
 
 
 def quantum_of(largest: float) -> float:
-    """Return a power of two of which the largest expected amount has about 2^48.
+    """Return a power of two as quantum, such that the largest expected amount has about 2^48 quanta.
 
     Raises
     ------
     ValueError
-        If that is not positive and finite, or so small that the quantum is 0.
+        If the amount is not positive and finite, or so small that the quantum is 0.
     """
     if not 0.0 < largest < math.inf:
         raise ValueError(f"quanta for amounts up to {largest}: the largest must be positive and finite")
@@ -43,10 +43,10 @@ def whole_quanta(amounts: Floats, quantum: float) -> Floats:
 
 @kernel
 def add_quanta(amounts: Floats, change: Integers, quantum: float) -> int:
-    """Add whole numbers of quanta to amounts, and set these to 0 again; return the first bad row, or -1.
+    """Add whole numbers of quanta to amounts, and reset `change` to 0; return the first bad row, or -1.
 
-    Amounts that were no whole quanta are rounded to the nearest. Bad is a sum that is not finite or of more than `MOST`
-    quanta; that amount is left as it was.
+    Amounts that are not whole quanta are rounded to the nearest. A row is bad if its sum is not finite or exceeds
+    `MOST` quanta; its amount stays unchanged.
     """
     bad = -1
     for row in range(len(change)):

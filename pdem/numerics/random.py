@@ -1,8 +1,7 @@
 """Random numbers keyed by identity instead of drawn from a sequence.
 
-The number that belongs to a key depends on the seed, the stream and the key alone: not on how many
-others are drawn, in which order, or on which rank. All arithmetic is on 64-bit integers and therefore
-the same on every machine.
+The number for a key depends on the seed, the stream and the key alone, and not on the quantity of numbers drawn, their
+order, or the rank. All arithmetic is on 64-bit integers and therefore the same on every machine.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ def keyed_bits(seed: int, stream: ArrayLike, keys: ArrayLike) -> NDArray[np.uint
     Parameters
     ----------
     seed : int
-        Chosen by the user, in [-2^63, 2^63).
+        Number that the user chooses, in [-2^63, 2^63).
     stream : array_like of int
-        One for all keys or one for each. Separates purposes that share a seed and keys (radius, each
-        component of the velocity, ...).
+        One for all keys or one for each. Separates purposes that share a seed and keys (radius, each component of the
+        velocity, ...).
     keys : array_like of int
         Identities, for instance particle ids; any shape.
 

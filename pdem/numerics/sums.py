@@ -1,7 +1,7 @@
-"""Sums that are exact, and therefore the same in every order: over threads, over ranks, over restarts.
+"""Exact sums, which are therefore the same in every order: over threads, over ranks, over restarts.
 
-A sum is kept as an integer in units of the smallest double, in limbs of 32 bits with 31 bits to spare.
-Adding takes a few integer operations; rounding happens once, when the sum is read.
+A sum is an integer in units of the smallest double, stored in limbs of 32 bits with 31 spare bits. An addition takes a
+few integer operations. Rounding happens once, when the sum is read.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ LIMBS = 72
 """Limbs of one sum: 72 * 32 bits, enough for the largest double."""
 
 NARROW_LIMBS, NARROW_BELOW = 10, 224
-"""Limbs of sums of which there are many, and bits of these below 1: from 4e-52 to 1e28 they are as exact."""
+"""Limbs of narrow sums, for large arrays of sums, and their bits below 1: exact from 4e-52 to 1e28."""
 
 WIDE_BELOW, NARROW_LARGEST = _SHIFT, 2.0**90
-"""Bits below 1 of sums of `LIMBS`, and the numbers that narrow ones have room for: smaller than this."""
+"""Bits below 1 of sums of `LIMBS`, and the bound of numbers in narrow sums: they must be smaller."""
 
 _NARROW_BEGIN = (_SHIFT - NARROW_BELOW) // 32
 _NORMALISE_AFTER = 2**28
 
 PART = 64
-"""Most numbers that are added up at a time before they go into a sum."""
+"""Largest number of values that are added at a time before they are added to a sum."""
 
-_CUT = 46  # bits of a number that add up without rounding, `PART` at a time
+_CUT = 46  # bits of a number that add up without rounding, for up to `PART` numbers
 
 
 @inlined
 def add_exactly(limbs: Integers, value: float) -> None:
-    """Add a finite number to a sum, shape (`LIMBS`,); others are passed over."""
+    """Add a finite number to a sum, shape (`LIMBS`,); ignore a number that is not finite."""
     add_in_window(limbs, value, _SHIFT)
 
 
 @inlined
 def add_in_window(limbs: Integers, value: float, below: int) -> None:
-    """Add a finite number to a sum whose lowest bit is 2**-`below`; one with bits below that is passed over."""
+    """Add a finite number to a sum with the lowest bit 2**-`below`; ignore numbers with lower bits, or not finite."""
     if value != 0.0 and math.isfinite(value):
         fraction, exponent = math.frexp(value)
         whole = int(fraction * 9007199254740992.0)  # 2**53
@@ -64,7 +64,7 @@ def add_in_window(limbs: Integers, value: float, below: int) -> None:
 
 @inlined
 def _cut(value: float, cut: float) -> tuple[float, float]:
-    """Return a number rounded to the last digit of another one, and the rest: without any error."""
+    """Split a number without error: return it rounded to the last digit of `cut`, and the remainder."""
     rounded = (value + cut) - cut
     return rounded, value - rounded
 
@@ -76,11 +76,11 @@ def _larger(one: float, other: float) -> float:
 
 @inlined
 def add_part(limbs: Integers, sum_: int, values: Floats, first: int, count: int) -> None:
-    """Add at most `PART` entries of a flat array, from `first` on, to a row of sums; faster than one by one.
+    """Add at most `PART` entries of a flat array, from `first` on, to a row of sums; faster than single additions.
 
-    Numbers are cut at two places of the largest of them: what is above the one, and between both, adds up without
-    rounding. What is below is left over of few numbers, much smaller than the largest, and added by itself. Two numbers
-    at a time, so that neither waits for the other.
+    Each number is split at two positions relative to the largest number. The high and the middle parts add up without
+    rounding. Few numbers have a low part, which is much smaller than the largest number and is added separately. Even
+    and odd entries form independent sums, so that neither addition waits for the other.
     """
     even, odd, last = 0.0, 0.0, first + count
     whole = last - (count & 1)
@@ -89,7 +89,7 @@ def add_part(limbs: Integers, sum_: int, values: Floats, first: int, count: int)
     largest = _larger(even, odd) if whole == last else _larger(_larger(even, odd), abs(values[whole]))
     _, exponent = math.frexp(largest)
     ordinary = -800 < exponent < 800
-    # adding this number, and taking it away again, rounds to multiples of 2**-46 of the largest, then to 2**-92
+    # adding and subtracting such a number rounds to multiples of 2**-46 of the largest number, then of 2**-92
     high_cut = math.ldexp(1.5, exponent + 52 - _CUT) if ordinary else 0.0
     low_cut = math.ldexp(1.5, exponent + 52 - 2 * _CUT) if ordinary else 0.0
     high = low = rest = other_high = other_low = other_rest = 0.0
@@ -118,7 +118,7 @@ def add_part(limbs: Integers, sum_: int, values: Floats, first: int, count: int)
 
 @kernel
 def add_rows(limbs: Integers, sums: Integers, values: Floats) -> None:
-    """Add all entries of each row of an array to the sum, a row of `limbs`, that `sums` has for it."""
+    """Add all entries of each row of an array to the row of `limbs` with the index in `sums`."""
     for row in range(len(sums)):
         for first in range(0, values.shape[1], PART):
             add_part(limbs, sums[row], values[row], first, min(PART, values.shape[1] - first))
@@ -126,7 +126,7 @@ def add_rows(limbs: Integers, sums: Integers, values: Floats) -> None:
 
 @kernel
 def normalise(limbs: Integers) -> None:
-    """Carry, so that every limb but the last is in [0, 2**32): equal sums then have equal limbs."""
+    """Propagate carries, so that every limb but the last is in [0, 2**32): equal sums then have equal limbs."""
     for row in range(limbs.shape[0]):
         carry = np.int64(0)
         for limb in range(limbs.shape[1] - 1):
@@ -142,9 +142,9 @@ class ExactSums:
     Attributes
     ----------
     names : tuple of str
-        What is summed.
+        Names of the sums.
     limbs : (n, LIMBS) int64 array
-        The sums; those of several ranks may be added entry by entry.
+        The sums. Sums of several ranks may be added entry by entry.
     """
 
     def __init__(self, names: Sequence[str], limbs: Integers | None = None) -> None:
@@ -157,31 +157,31 @@ class ExactSums:
         self.add_rows((name,), np.ascontiguousarray(values).reshape(1, -1))
 
     def add_rows(self, names: Sequence[str], values: Floats) -> None:
-        """Add all entries of each row of an array to the sum of its name; several may have one name."""
+        """Add all entries of each row of an array to the sum of its name; several rows may have the same name."""
         self.count(values.size)
         add_rows(self.limbs, np.array([self.names.index(name) for name in names]), np.ascontiguousarray(values))
 
     def add_limbs(self, name: str, limbs: Integers) -> None:
-        """Add some sums (n, `LIMBS`) of few numbers each to the sum `name`."""
+        """Add sums (n, `LIMBS`), each of a few numbers, to the sum `name`."""
         self.count(len(limbs))
         normalise(limbs)
         self.limbs[self.names.index(name)] += limbs.sum(axis=0)
 
     def count(self, number: int) -> None:
-        """Take note that so many numbers are added to `limbs`, before they are."""
+        """Announce that `number` values will be added to `limbs`; normalise if the limbs might overflow."""
         self._added += number
         if self._added > _NORMALISE_AFTER:
             self.normalise()
 
     def normalise(self) -> None:
-        """Bring the limbs into their one normal form."""
+        """Bring the limbs into their unique normal form."""
         normalise(self.limbs)
         self._added = 0
 
     def values(self) -> dict[str, float]:
         """Return every sum, rounded once."""
         found = np.zeros(len(self.names))
-        some = np.flatnonzero(self.limbs.any(axis=1))  # of many sums only a few are not zero
+        some = np.flatnonzero(self.limbs.any(axis=1))  # often only a few of many sums are not zero
         found[some] = exact_values(self.limbs[some])
         return dict(zip(self.names, found.tolist(), strict=True))
 
@@ -207,7 +207,7 @@ def narrow_values(limbs: Integers) -> Floats:
 
 @kernel
 def _round_all(limbs: Integers, values: Floats) -> None:
-    """Write the doubles nearest to sums in normal form, which are made positive."""
+    """Write the doubles nearest to sums in normal form; the sums are made positive."""
     for row in range(len(limbs)):
         negative = limbs[row, LIMBS - 1] < 0
         if negative:
@@ -227,7 +227,7 @@ def _negate(limbs: Integers) -> None:
 
 @inlined
 def _rounded(limbs: Integers) -> float:
-    """Return the double nearest to a positive sum in normal form, of two equally near the even one."""
+    """Return the double nearest to a positive sum in normal form; of two equally near doubles, the even one."""
     top = LIMBS - 1
     while top > 2 and limbs[top] == 0:  # no number has bits in the two lowest limbs
         top -= 1

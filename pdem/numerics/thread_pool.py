@@ -1,4 +1,4 @@
-"""The threads that run the parallel loops of kernels: how many there are, and for how many loops are divided."""
+"""The threads that run the parallel loops of kernels: their number, and the number of parts of each loop."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WAITING = "OMP_WAIT_POLICY"
-_asked = [0]  # threads that `set_threads` has set, which numba takes a microsecond to tell
+_asked = [0]  # number of threads of `set_threads`; numba needs a microsecond to return it
 
 
 def set_threads(count: int, *, crowded: bool = False) -> None:
-    """Run the threaded kernels of this process on `count` threads from now on.
+    """Set the number of threads for the threaded kernels of this process.
 
-    The pool of threads is made once per process: with ``NUMBA_NUM_THREADS`` threads where the user has set
-    that, else with as many as the first call asks for. Later calls may ask for as many or fewer.
+    The pool of threads is created once per process: with ``NUMBA_NUM_THREADS`` threads if the user has set that, or
+    else with the `count` of the first call. Later calls may not exceed that size.
 
-    The pool is OpenMP's where the system has it, unless ``NUMBA_THREADING_LAYER`` says otherwise: its threads stay
-    awake for some milliseconds after a loop. Those of numba's own pool fall asleep at once, and to wake them takes
-    as long as a thousand contacts.
+    The pool is OpenMP's if the system has it, unless ``NUMBA_THREADING_LAYER`` says otherwise. Its threads stay
+    awake for some milliseconds after a loop. Threads of numba's own pool sleep immediately, and waking them takes as
+    long as a thousand contacts.
 
     Parameters
     ----------
     count : int
         Number of threads, at least 1.
     crowded : bool
-        Whether there are more threads than cores on this node, all ranks together: then they shall wait asleep.
+        Whether the ranks of this node together have more threads than cores: idle threads then sleep.
 
     Raises
     ------
@@ -57,27 +57,27 @@ def set_threads(count: int, *, crowded: bool = False) -> None:
 
 
 def run_on(count: int) -> None:
-    """Run the threaded kernels on so many threads from now on, at most those of the pool.
+    """Run the threaded kernels on `count` threads, at most the size of the pool.
 
-    Loops stay divided for the number that `set_threads` was given.
+    Loops stay divided into the number of parts that `set_threads` has set.
     """
     if misfit():
         numba.set_num_threads(count)
     else:
-        thread_pool._set_num_threads(count)  # the public function knows the cores, not the pool started here
+        thread_pool._set_num_threads(count)  # the public function checks the cores, not this pool
 
 
 def threads() -> int:
-    """Return the number of threads that loops are divided for; they run on as many unless `run_on` says otherwise."""
+    """Return the number of parts of threaded loops; `run_on` may run them on fewer threads."""
     return _asked[0] or int(numba.get_num_threads())
 
 
 @contextmanager
 def divided_for(workers: int) -> Iterator[None]:
-    """Divide loops among so many workers within this block, and run them on one thread.
+    """Divide loops into `workers` parts within this block, and run them on one thread.
 
-    What they compute is the same on any threads, which this can show. Loops that are too short for threads do not wait
-    for any.
+    Results do not depend on the threads, which such a run can demonstrate. Loops too short for threads do not wait for
+    any.
     """
     asked = _asked[0]
     if not _started_threads():
@@ -93,16 +93,16 @@ def divided_for(workers: int) -> Iterator[None]:
 
 
 def _started_threads() -> int:
-    """Return the number of threads of the pool, 0 before it is started. A pool of numba alone starts by itself."""
+    """Return the number of threads of the pool, 0 before its start. Numba's own pool starts by itself."""
     if misfit():
         return int(numba.config.NUMBA_NUM_THREADS)
     return int(thread_pool.NUM_THREADS) if thread_pool._is_initialized else 0
 
 
 def _start_pool(count: int, crowded: bool) -> int:
-    """Start `count` threads and return their number; numba by itself starts one per core in every rank."""
+    """Start `count` threads and return their number; by itself numba starts one thread per core in every rank."""
     numba.config.NUMBA_NUM_THREADS = thread_pool.NUM_THREADS = count
-    # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
+    # Set in numba's configuration, not in the environment: child processes choose for themselves.
     if "NUMBA_THREADING_LAYER" not in os.environ:
         numba.config.THREADING_LAYER = "omp" if count > 1 and _load_openmp(crowded) else "workqueue"
     thread_pool._launch_threads()
@@ -111,7 +111,7 @@ def _start_pool(count: int, crowded: bool) -> int:
 
 
 def _load_openmp(crowded: bool) -> bool:
-    """Load OpenMP, if there is any. How its threads wait is read then, from the environment."""
+    """Load OpenMP, if available. It reads from the environment how its threads wait."""
     if sys.platform != "linux":
         return False
     told = crowded and _WAITING not in os.environ

@@ -1,8 +1,8 @@
-"""Functions that kernels are given, such as those of a user's contact law, compiled into the kernels that call them.
+"""Functions passed to kernels, such as parts of a user's contact law, compiled into the kernels that call them.
 
-A function may call other plain functions of its module, and read numbers of it: they are compiled with it. All are
-compiled without contraction of products and sums: what they return then has the same bits whatever else is computed
-beside it, with the energy ledger or without.
+A function may call plain functions of its module and read numbers from it: they are compiled with it. All are compiled
+without contraction of products and sums. Results then have the same bits for any surrounding code, with or without the
+energy ledger.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @cache
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return a plain function compiled as a part of the kernels that call it, and with it the functions it calls."""
+    """Return a plain function compiled as a part of the kernels that call it, together with the functions it calls."""
     names = {
         name: compiled(value)
         for name, value in referenced(function).items()
         if isinstance(value, types.FunctionType) and value is not function
     }
-    # machine code is read back where the module of a user's function cannot be imported: it counts as of this one
+    # stored machine code may be loaded where a user's module cannot be imported: the copy belongs to this module
     copy = types.FunctionType(
         function.__code__, {**function.__globals__, **names, "__name__": __name__}, function.__name__,
         function.__defaults__,

@@ -1,9 +1,9 @@
-"""Vectors of three numbers as tuples, for kernels: products, and columns of them in a flat array.
+"""Vectors of three numbers as tuples, for kernels: products, and access to columns in a flat array.
 
-Everything is inlined, and costs what it would cost if the components were spelt out. Functions named ``exact_...`` are
-compiled without contraction, for kernels that are (`pdem.numerics.geometry_kernels`): what is inlined keeps the
-floating-point rules it was compiled with. They are written twice because the cache of machine code does not tell two
-ways of compiling one function apart.
+All functions are inlined, and cost as much as code with the components spelt out. Functions named ``exact_...`` are
+compiled without contraction, for kernels without contraction (`pdem.numerics.geometry_kernels`): an inlined function
+keeps the floating-point rules of its own compilation. They are separate functions because the cache of machine code
+cannot distinguish two compilations of the same function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @inlined
 def square_root(value: float) -> float:
-    """Return the root of a number that is not negative: said so, the compiler needs no call for the others."""
+    """Return the root of a non-negative number; `abs` shows the compiler that it needs no code for negative ones."""
     return math.sqrt(abs(value))
 
 
@@ -76,17 +76,17 @@ def minus3(a: Vector, b: Vector) -> Vector:
 
 @inlined_geometry
 def row3(rows: Floats, row: int) -> Vector:
-    """Return a row of an array of rows of three numbers."""
+    """Return row `row` of an array with three columns."""
     return rows[row, 0], rows[row, 1], rows[row, 2]
 
 
 @inlined
 def get3(numbers: Floats, at: int, stride: int) -> Vector:
-    """Return three numbers that are `stride` apart, the first of them at `at`."""
+    """Return three numbers that are `stride` apart, beginning at `at`."""
     return numbers[at], numbers[at + stride], numbers[at + stride + stride]
 
 
 @inlined
 def put3(numbers: Floats, at: int, stride: int, a: Vector) -> None:
-    """Write three numbers `stride` apart, the first of them to `at`."""
+    """Write three numbers `stride` apart, beginning at `at`."""
     numbers[at], numbers[at + stride], numbers[at + stride + stride] = a[0], a[1], a[2]

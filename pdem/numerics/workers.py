@@ -1,4 +1,4 @@
-"""The part of many like things that a worker takes."""
+"""The share of a worker in a number of equal items."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pdem.numerics.kernels import inlined
 
 @inlined
 def share_of(worker: int, workers: int, items: int) -> tuple[int, int]:
-    """Return the first item of a worker, and the one behind its last; all take about as many."""
+    """Return the first item of a worker and the index after its last item; all shares are about equal."""
     return worker * items // workers, (worker + 1) * items // workers

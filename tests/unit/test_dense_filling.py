@@ -148,7 +148,7 @@ def test_adhesive_contacts_have_no_packing_of_a_pressure(tmp_path):
     sticky = {"friction": 0.1, "restitution": 0.5, "adhesion": {"model": "dmt", "work_of_adhesion": 0.1}}
     case = packed_case(tmp_path, {"pressure": 100.0})
     case.interactions["grain-grain"] = type(case.interactions["grain-grain"]).model_validate(sticky)
-    with pytest.raises(CaseError, match=r"is not known where contacts adhere \(grain-grain\)"):
+    with pytest.raises(CaseError, match=r"cannot be used where contacts adhere \(grain-grain\)"):
         initial_particles(case)
 
 

@@ -254,7 +254,7 @@ def test_checks_take_them_for_a_floor_and_not_for_grains(tmp_path):
         (
             [rough(), bed()],
             {"domain": {**WEIGHTLESS, "periodic": [True] * 3, "deformation": {"x": {"strain_rate": -0.1}}}},
-            "keeps particles in their places, and those of a box that deforms",
+            "fixes particles, but all particles of a box that deforms",
         ),
         ([{"material": "rough", "radius": R, "fixed": True, "fill": {"mass": 0.01}}], {}, "density"),
         ([rough(), bed(material="rough")], {}, "density: is missing"),

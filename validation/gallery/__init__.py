@@ -1,1 +1,1 @@
-"""The gallery of `pdem verify`: impacts, rolling, and processes in bulk beside theory, experiments and other codes."""
+"""The gallery of `pdem verify`: impacts, rolling and bulk processes beside theory, experiments and other codes."""

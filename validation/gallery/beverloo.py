@@ -1,4 +1,4 @@
-"""Discharge of a flat-bottomed silo through slots of some widths, beside the law of Beverloo."""
+"""Discharge of a flat-bottomed silo through slots of several widths, beside the law of Beverloo."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 DIAMETER, DENSITY, DEPTH, WIDTH = 0.002, 2500.0, 0.006, 0.08
-"""Of the grains [m, kg/m^3]; of the silo, which is periodic in its depth [m]."""
+"""Diameter [m] and density [kg/m^3] of the grains; depth (periodic) and width of the silo [m]."""
 
 SLOTS = (8, 11, 14, 17)
-"""Widths over the diameter."""
+"""Widths of the slots over the diameter."""
 
 WIDEST = WIDTH / 2.5 / DIAMETER
-"""Of slots that the law is fitted to, over the diameter: narrower silos than 2.5 outlets discharge faster."""
+"""Widest slot in the fit of the law, over the diameter: silos narrower than 2.5 outlets discharge faster."""
 
 KNOWN_C, KNOWN_K = 1.05, 1.4
-"""Of the literature, for slots and spheres."""
+"""Constants from the literature, for slots and spheres."""
 
 COUNT, FULL_COUNT = 7000, 14000
 GRAVITY = 9.81
@@ -108,7 +108,7 @@ fields_every = 1.0
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the constants of Beverloo's law that fit the rates through all slots."""
+    """Yield the constants of Beverloo's law from a fit of the rates through all slots."""
     rates, packed, kind = [], [], "large_slot" if notebook.full else "slot"
     with notebook.plot("rates", 2) as (left, right):
         for slot in SLOTS:
@@ -154,7 +154,7 @@ _REMARK = (
 
 
 def case_of(slot: int, *, full: bool) -> Case:
-    """Return the silo with a slot of some diameters."""
+    """Return the silo with a slot, by its width in diameters."""
     half, count = 0.5 * slot * DIAMETER, FULL_COUNT if full else COUNT
     top = 0.3 * count / COUNT
     values = {"left": -half, "right": half, "count": count, "top": top, "rest": count // 2}
@@ -162,7 +162,7 @@ def case_of(slot: int, *, full: bool) -> Case:
 
 
 def discharge(results: Results) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return times since the gate opened [s], what has passed until then [kg], and the steady rate [kg/s]."""
+    """Return times since the gate opened [s], the discharged mass [kg], and the steady rate [kg/s]."""
     series, begin = results.series, begin_of_stage(results, 1)
     time, passed = series["time"] - begin, series["slot_passed"]
     open_now = time >= 0.0
@@ -178,7 +178,7 @@ def bed_fraction(results: Results) -> float:
 
 
 def law(slot: np.ndarray, factor: float, empty: float, fraction: float) -> np.ndarray:
-    """Return the rates of Beverloo's law for slots of some widths over the diameter [kg/s]."""
+    """Return the rates of Beverloo's law for slots, by their width over the diameter [kg/s]."""
     density = fraction * DENSITY
     found: np.ndarray = factor * density * np.sqrt(GRAVITY) * DEPTH * ((slot - empty) * DIAMETER) ** 1.5
     return found

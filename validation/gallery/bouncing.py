@@ -1,4 +1,4 @@
-"""A sphere that bounces on a plane, and two that are squeezed between floor and ceiling: cases of MFiX."""
+"""A sphere that bounces on a plane, and two spheres squeezed between floor and ceiling: cases of MFiX."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _DOWN = (0.0, 0.0, -GRAVITY)
 
 RADIUS, HEIGHT, DENSITY = 0.1, 0.5, 2600.0
-"""Of the sphere that bounces; where its centre begins [m]; [kg/m^3]."""
+"""Radius of the bouncing sphere and initial height of its centre [m]; density [kg/m^3]."""
 
 STIFFNESSES = (5e4, 5e5, 5e6)
-"""[N/m]"""
+"""Stiffnesses [N/m]."""
 
 RESTITUTIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -58,7 +58,7 @@ def bounces(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 def heights(stiffness: float) -> tuple[Floats, Floats]:
-    """Return times and heights of spheres that bounce with each restitution [s, m]."""
+    """Return times [s] and heights [m] of bouncing spheres with each restitution."""
     step = math.pi * math.sqrt(mass_of(DENSITY, RADIUS) / stiffness) / _STEPS
     laws = {
         f"{k}-plane": {"law": "linear", "normal_stiffness": stiffness, "friction": 0.3, "restitution": e}
@@ -75,13 +75,13 @@ def heights(stiffness: float) -> tuple[Floats, Floats]:
 
 
 def tops(height: Floats) -> Floats:
-    """Return the largest heights between bounces, without that of the begin."""
+    """Return the largest heights between bounces, without the initial height."""
     rising = np.diff(height) > 0.0
     return height[1:-1][rising[:-1] & ~rising[1:]]
 
 
 def stacked(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how two squeezed spheres move, beside the solution of their equations."""
+    """Yield the motion of two squeezed spheres, beside the solution of their equations."""
     findings = []
     with notebook.plot("heights", 2) as panels:
         for axes, e in zip(panels, (1.0, 0.8), strict=True):
@@ -113,7 +113,7 @@ def _law(restitution: float) -> dict[str, float | str]:
 
 
 def squeezed(restitution: float) -> tuple[Floats, Floats]:
-    """Return times and heights (n, 2) of both spheres [s, m]."""
+    """Return times [s] and heights (n, 2) [m] of both spheres."""
     materials = {"lower": Material(1e9, 0.3, LOWER), "upper": Material(1e9, 0.3, UPPER)}
     balls = [Ball("lower", SMALL, (0.0, 0.0, SMALL)), Ball("upper", SMALL, (0.0, 0.0, CEILING - SMALL))]
     walls = [
@@ -127,7 +127,7 @@ def squeezed(restitution: float) -> tuple[Floats, Floats]:
 
 
 def squeezed_exactly(restitution: float, time: Floats) -> Floats:
-    """Return the heights by the equations of springs and dashpots that never pull, solved to 1e-10."""
+    """Return the heights from the equations of springs and dashpots that never pull, solved to 1e-10."""
     from scipy.integrate import solve_ivp
 
     mass = np.array([mass_of(LOWER, SMALL), mass_of(UPPER, SMALL)])

@@ -1,4 +1,4 @@
-"""Long runs of the gallery: each in a folder of its own, from which it goes on if it was stopped."""
+"""Long runs of the gallery: each has its own folder, from which an interrupted run continues."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def example_run(notebook: Notebook, name: str, example: str, settings: Sequence[
 def case_run(
     notebook: Notebook, name: str, case: Case, settings: Sequence[str] = (), observers: Sequence[Any] = ()
 ) -> Results:
-    """Run a case with settings in a folder of the notebook, or go on with what that holds of it; return its results.
+    """Run a case with settings in a folder of the notebook, or continue the run there; return its results.
 
-    A run that was stopped, by a signal or with the machine, goes on from its newest checkpoint.
+    A run that was interrupted, by a signal or a power failure, continues from its newest checkpoint.
 
     Raises
     ------
     InputError
-        If the folder holds the run of another case.
+        If the folder contains the run of a different case.
     Interrupted
         After a stop signal.
     """
@@ -61,7 +61,7 @@ def case_run(
 
 
 def _finish(case: Case, folder: Path, threads: int, observers: Sequence[Any]) -> None:
-    """Run a case to its end in a folder, from the begin or from where a run of it was stopped."""
+    """Run a case to its end in a folder, from the beginning or from the newest checkpoint."""
     found = find_run(folder)
     if found is None or found.checkpoint is None:
         run_to_end(Simulation(case, threads=threads), quiet=True, use=FolderUse(overwrite=True), observers=observers)
@@ -77,7 +77,7 @@ def _finish(case: Case, folder: Path, threads: int, observers: Sequence[Any]) ->
 
 @contextmanager
 def _timed(notebook: Notebook, file: Path) -> Iterator[None]:
-    """Keep in a file how long a run has taken in all its parts, and tell the notebook of earlier ones."""
+    """Store the total time of a run in a file, and report earlier times to the notebook."""
     before = float(file.read_text(encoding="utf-8")) if file.exists() else 0.0
     notebook.earlier += before
     begin = time.perf_counter()
@@ -88,7 +88,7 @@ def _timed(notebook: Notebook, file: Path) -> Iterator[None]:
 
 
 def begin_of_stage(results: Results, number: int) -> float:
-    """Return when a stage of a run begins [s]: the time of the checkpoint that the one before it has left."""
+    """Return the time at which a stage of a run begins [s], from the checkpoint at the end of the previous stage."""
     if not number:
         return 0.0
     with open_hdf5(results.folder / f"stage-{results.case.stages[number - 1].name}.h5", "r") as file:
@@ -101,18 +101,18 @@ def steady_rate(time: Floats, amount: Floats) -> float:
 
 
 def surface(places: Floats, radius: float, at: Floats, half_width: float) -> Floats:
-    """Return the height of a bed above 0 at some places along x [m]: the mean of its highest grains in thin slices.
+    """Return the surface height of a bed at positions along x [m]: the mean of its highest grains in thin slices.
 
     Parameters
     ----------
     places : (n, 2) array
-        Along x and upwards [m].
+        Positions along x and upwards [m].
     radius : float
-        Of the grains [m].
+        Radius of the grains [m].
     at : (k,) array
-        Places along x [m].
+        Positions along x [m].
     half_width : float
-        How far slices about each place reach [m].
+        Half width of the slice about each position [m].
     """
     heights = []
     for x in at:
@@ -126,5 +126,5 @@ def surface(places: Floats, radius: float, at: Floats, half_width: float) -> Flo
 
 
 def own_folder(notebook: Notebook, name: str) -> Path:
-    """Return where a run of the notebook is."""
+    """Return the folder of a run of the notebook."""
     return notebook.folder.resolve() / name / "run"

@@ -1,4 +1,4 @@
-"""A solitary wave in a chain of spheres that just touch, beside Nesterenko's and that of the discrete chain."""
+"""A solitary wave in a chain of touching spheres, beside Nesterenko's theory and the discrete chain."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 SPHERES, FIRST, LAST = 100, 30, 80
-"""Spheres of the chain, and those between which the wave is measured."""
+"""Number of spheres in the chain, and the spheres between which the wave is measured."""
 
 RADIUS, STEEL = 0.005, Material(2e11, 0.3, 7800.0)
 SPEEDS = (0.01, 0.1, 1.0)
-"""Of the first sphere [m/s]."""
+"""Speeds of the first sphere [m/s]."""
 
 CONTINUUM = math.sqrt(0.8)
-"""Speed of the wave in grains, in units of sqrt(k / m) times the fourth root of the largest overlap: long waves."""
+"""Speed of a long wave in grains, in units of sqrt(k / m) times the fourth root of the largest overlap."""
 
 _STEPS = 150
-"""In the time that the wave needs for a grain."""
+"""Time steps in the time in which the wave passes one grain."""
 
 
 class Wave(NamedTuple):
-    """What a wave does between two spheres: grains in a unit of time, largest overlap, and its width in grains.
+    """Properties of a wave between two spheres: speed in grains per unit of time, largest overlap, width in grains.
 
-    The width is that of the velocity at half of its height.
+    The width is the full width of the velocity at half maximum.
     """
 
     speed: float
@@ -47,7 +47,7 @@ def stiffness() -> float:
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield speeds of waves of several heights, and how they depend on the force."""
+    """Yield speeds of waves of several amplitudes, and their dependence on the force."""
     mass, k = mass_of(STEEL.density, RADIUS), stiffness()
     waves = [simulated(speed) for speed in SPEEDS]
     exact = discrete()
@@ -79,7 +79,7 @@ _REMARK = (
 
 
 def simulated(speed: float) -> Wave:
-    """Return the wave that a first sphere with a speed [m/s] sends through the chain; lengths in m, times in s."""
+    """Return the wave that starts with a speed [m/s] of the first sphere; lengths in m, times in s."""
     k, mass = stiffness(), mass_of(STEEL.density, RADIUS)
     unit = (mass / k) ** 0.4 * speed ** (-0.2)
     balls = [
@@ -99,7 +99,7 @@ def simulated(speed: float) -> Wave:
 
 
 def discrete() -> Wave:
-    """Return the wave of the discrete chain in units of its own: d for lengths, sqrt(m / k) d^(-1/4) for times."""
+    """Return the wave of the discrete chain in natural units: d for lengths, sqrt(m / k) d^(-1/4) for times."""
     from scipy.integrate import solve_ivp  # late, as every pdem verify imports all studies
 
     count = SPHERES
@@ -123,7 +123,7 @@ def discrete() -> Wave:
 
 
 def _wave_of(times: Floats, places: Floats, speeds: Floats) -> Wave:
-    """Return the wave by places (t, n), counted from those at rest, and velocities of spheres (t, n)."""
+    """Return the wave from displacements (t, n) and velocities (t, n) of spheres."""
     passed = [_peak(times, speeds[:, n])[0] for n in (FIRST, LAST)]
     overlaps = [_peak(times, places[:, n] - places[:, n + 1])[1] for n in range(FIRST, LAST)]
     rate = (LAST - FIRST) / (passed[1] - passed[0])
@@ -134,14 +134,14 @@ def _wave_of(times: Floats, places: Floats, speeds: Floats) -> Wave:
 
 
 def _peak(times: Floats, values: Floats) -> tuple[float, float]:
-    """Return when values are largest, and how large, by a parabola through the five highest."""
+    """Return time and height of the maximum, by a parabola through the five highest values."""
     top = int(values.argmax())
     a, b, c = np.polyfit(times[top - 2 : top + 3] - times[top], values[top - 2 : top + 3], 2).tolist()
     return float(times[top]) - 0.5 * b / a, c - 0.25 * b * b / a
 
 
 def _crossing(times: Floats, values: Floats, before: int) -> float:
-    """Return when values pass half of their largest one, between two samples."""
+    """Return the time at which values pass half of their maximum, between two samples."""
     half, one, other = 0.5 * values.max(), values[before], values[before + 1]
     return float(times[before] + (times[before + 1] - times[before]) * (half - one) / (other - one))
 

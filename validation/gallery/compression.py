@@ -1,4 +1,4 @@
-"""Isotropic compression of a periodic box to a pressure: where spheres jam, with friction and without."""
+"""Isotropic compression of a periodic box to a pressure: jamming of spheres with friction and without."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 MODULUS, PRESSURE = 1e8, 2e3
-"""Of the grains, and wanted [Pa]: overlaps are a thousandth of the diameter."""
+"""Modulus of the grains and wanted pressure [Pa]: overlaps are a thousandth of the diameter."""
 
 QUICK, FULL = 400, 4000
 """Numbers of spheres."""
 
 STEPS, FULL_STEPS, LOOKS = 400, 800, 90
-"""Steps between two looks, of a small and of a large packing, and how many looks there are.
+"""Steps between two observations of a small and of a large packing, and number of observations.
 
 Without friction packings come to rest slowly: after a quarter of these steps 4,000 spheres have 1.93 kPa and are 0.006
 looser.
@@ -76,7 +76,7 @@ _REMARK = (
 
 
 def compressed(friction: float, count: int, threads: int | None) -> tuple[list[float], list[float], float]:
-    """Return volume fractions and pressures [Pa] from look to look, and contacts without rattlers at the end."""
+    """Return volume fractions and pressures [Pa] of all observations, and final contacts without rattlers."""
     edge = (count * 4.189e-9 * 1.01 / 0.5) ** (1.0 / 3.0)
     text = _CASE.format(edge=edge, pressure=PRESSURE, modulus=MODULUS, friction=friction, count=count)
     simulation = Simulation(Case.from_text(text), threads=threads)

@@ -1,4 +1,4 @@
-"""A column of grains runs out when its gate is lifted: a case of Lethe, after Evangelista."""
+"""A column of grains collapses when its gate is lifted: a case of Lethe, after Evangelista."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 RADIUS = 0.005
 PLACES = (0.4, 0.8)
-"""Where heights are known [m]."""
+"""Positions of the published heights [m]."""
 
 HEIGHTS = (0.2, 0.025)
-"""Of the bed at the end in Lethe's results [m]."""
+"""Final heights of the bed in Lethe's results [m]."""
 
 NARROW, WIDE = 0.05, 0.4
-"""Depths of the channel: periodic in the quick run, between walls in the long one [m]."""
+"""Depths of the channel: periodic in the quick run, between walls in the long run [m]."""
 
 _CASE = """
 time = {{step = 5e-5, end = 2.0}}
@@ -71,7 +71,7 @@ fields_every = 0.25
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the height of the bed at the end, beside that of Lethe."""
+    """Yield the final height of the bed, beside that of Lethe."""
     case = case_of(full=notebook.full)
     results = case_run(notebook, "wide" if notebook.full else "narrow", case)
     x = np.arange(0.05, 1.5, 0.05)

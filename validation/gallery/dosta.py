@@ -1,11 +1,11 @@
-"""What the three processes of Dosta et al. for the comparison of codes share: materials, sources.
+"""Common materials and sources of the three processes of Dosta et al. for the comparison of codes.
 
-Numbers of LIGGGHTS and MUSEN for silo and drum are those of later runs of the same cases by others (peclet, 2026);
-those of the impact are means over ten packings of each code, from the data behind the paper's figure.
+Values of LIGGGHTS and MUSEN for silo and drum are from later runs of the same cases by third parties (peclet, 2026).
+Values for the impact are means over ten packings of each code, from the data behind the paper's figure.
 """
 
 SOFT = ("materials.m1.youngs_modulus=1e7", "materials.m2.youngs_modulus=5e6")
-"""A hundredth of the published moduli: the step is ten times as long."""
+"""Settings with a hundredth of the published moduli, for which the step is ten times as long."""
 
 SOURCE = "Dosta et al., Comput. Phys. Commun. 296 (2024) 109066; runs of LIGGGHTS and MUSEN by others"
 MATERIALS = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield numbers in two quarters of the drum and centres of mass over time."""
+    """Yield numbers of grains in two quarters of the drum, and centres of mass over time."""
     results = example_run(notebook, "drum", "dosta_drum", SOFT)
     begin = begin_of_stage(results, 1)
     times, wanted = np.linspace(0.0, 5.0, 26), curves()
@@ -46,7 +46,7 @@ _REMARK = (
 
 
 def findings_of(times: Floats, found: Mapping[str, Floats], wanted: Mapping[str, Floats]) -> Iterator[StudyFinding]:
-    """Compare numbers, centres of mass and periods with those of other codes, each a curve by name."""
+    """Compare numbers, centres of mass and periods with the curves of other codes, by name."""
     early = times <= 3.0
     for name, values in wanted.items():
         off = np.abs(found[name][: len(values)] - values)[early[: len(values)]]
@@ -71,11 +71,11 @@ def peaks(times: Floats, values: Floats) -> Floats:
 
 
 _PEAKS = (0.6, 2.4, 4.4)
-"""About when quarter 2 has most small grains [s]."""
+"""Approximate times of the maxima of small grains in quarter 2 [s]."""
 
 
 def peak_time(times: Floats, values: Floats) -> float:
-    """Return when the parabola through the largest of some values and its neighbours is largest."""
+    """Return the time of the maximum, by a parabola through the largest value and its neighbours."""
     k = int(np.clip(values.argmax(), 1, len(values) - 2))
     left, middle, right = values[k - 1 : k + 2]
     bend = left - 2.0 * middle + right
@@ -83,7 +83,7 @@ def peak_time(times: Floats, values: Floats) -> float:
 
 
 def counts(results: Results, begin: float, times: Floats) -> dict[str, Floats]:
-    """Return the numbers of both kinds of grains in two quarters of the drum at some times after its begin."""
+    """Return the numbers of both kinds of grains in two quarters of the drum at some times after its start."""
     series = results.series
     return {
         f"z{zone}_{kind}": np.interp(begin + times, series["time"], series[f"zone{zone}_count_{kind}"])

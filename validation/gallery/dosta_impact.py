@@ -1,4 +1,4 @@
-"""Dosta et al., third process: a steel ball hits a bed, on ten packings that pdem makes."""
+"""Dosta et al., third process: a steel ball hits a bed, on ten packings made by pdem."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 DEEPEST, DEEPEST_TIME = -0.0784, 0.031
-"""Least height of the ball [m], and when [s]."""
+"""Least height of the ball [m], and its time [s]."""
 
 SPREAD = 2e-4
-"""Of the least height over packings, by one code [m]."""
+"""Spread of the least height over packings of one code [m]."""
 
 CODES = {
     "MercuryDPM": -0.07848, "MUSEN": -0.07837, "MFiX": -0.07833, "Kratos": -0.07844,
@@ -35,14 +35,14 @@ MERCURY_HEIGHTS = {
 }  # fmt: skip
 PACKINGS = 10
 MODULI = {1e7: 0.3, 1e8: 0.08}
-"""With which a bed settles before it is as hard as published [Pa], and for how long [s]."""
+"""Moduli with which a bed settles before the published one [Pa], and the durations [s]."""
 
 LAST_REST = 0.025
 """Time for the bed to come to rest with the published modulus [s]."""
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how deep the ball goes, when, and where it is afterwards: means over packings that pdem has made."""
+    """Yield depth and time of the deepest point, and later heights of the ball: means over packings made by pdem."""
     heights = []
     times = np.arange(0.0, 0.1, 2.5e-4)
     with notebook.plot("impact", 2) as (left, right):
@@ -73,7 +73,7 @@ _REMARK = (
 
 
 def findings_of(times: Floats, heights: Floats, deepest: Floats) -> list[StudyFinding]:
-    """Return what balls on packings (k, n) do beside the codes; `deepest` has least heights and their times (k, 2)."""
+    """Return results of balls on packings (k, n) beside the codes; `deepest` (k, 2) has least heights and times."""
     mean, scatter = heights.mean(axis=0), 2.0 * SPREAD / np.sqrt(len(heights))
     findings = [
         StudyFinding("least height of the ball [m]", float(deepest[:, 0].mean()), DEEPEST, 0.0, margin=3e-4 + scatter),
@@ -92,10 +92,10 @@ def findings_of(times: Floats, heights: Floats, deepest: Floats) -> list[StudyFi
 
 
 def impact_run(notebook: Notebook, packing: int) -> Results:
-    """Return the results of a ball on a packing, which settles before: soft, firmer, and as hard as published.
+    """Return the results of a ball on a packing that has settled in three phases: soft, harder, and as published.
 
-    Grains that lie on each other overlap less the harder they are; from one modulus to the next the bed springs up a
-    little, and has to come to rest again.
+    The harder resting grains are, the less they overlap. From one modulus to the next the bed expands a little, and
+    must come to rest again.
     """
     name, bed = f"packing{packing}", f".fill.seed={packing}"
     for modulus, time in MODULI.items():
@@ -112,7 +112,7 @@ def impact_run(notebook: Notebook, packing: int) -> Results:
 
 
 def _settling(time: float) -> list[str]:
-    """Return settings of a run in which the bed comes to rest for some time [s]."""
+    """Return the settings of a run in which the bed comes to rest for some time [s]."""
     return [
         "insertions=[]", "time.step_fraction=0.2", f'stages=[{{name="filling", end={time}}}]',
         "output.fields_every=0.5", "output.series_every=0.005", "output.checkpoint_every=0.05",
@@ -120,14 +120,14 @@ def _settling(time: float) -> list[str]:
 
 
 def ball_height(simulation: Any) -> dict[str, tuple[str, float]]:
-    """Return the height of the ball [m], not a number before it is there."""
+    """Return the height of the ball [m], NaN before its insertion."""
     own = simulation.particles
     height = simulation.maximum(own.position[:, 2], own.radius > 0.005)
     return {"ball_height": ("m", height if np.isfinite(height) else np.nan)}
 
 
 def ball_heights(results: Results, times: Floats) -> Floats:
-    """Return the height of the ball at some times after it has come in [m]."""
+    """Return the height of the ball at some times after its insertion [m]."""
     series = results.series
     there = np.isfinite(series["ball_height"])
     time = series["time"][there]
@@ -135,7 +135,7 @@ def ball_heights(results: Results, times: Floats) -> Floats:
 
 
 def deepest_point(times: Floats, heights: Floats) -> tuple[float, float]:
-    """Return the least height before 0.05 s and when it is reached [m, s]."""
+    """Return the least height before 0.05 s [m] and its time [s]."""
     early = heights[times < 0.05]
     k = int(early.argmin())
     return float(early[k]), float(times[k])

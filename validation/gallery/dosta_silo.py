@@ -1,4 +1,4 @@
-"""Dosta et al., first process: a silo runs out, through two orifices, with two materials."""
+"""Dosta et al., first process: discharge of a silo through two orifices, with two materials."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ SMALL_ORIFICE = (
     "particles.0.fill.centre=[0.0, 0.0, 0.173]",
 )  # fmt: skip
 SHORT = 'stages.1={name="discharge", end=2.0, walls={gate={remove=true}}}'
-"""Of runs for a rate alone [s]."""
+"""Setting of the discharge in runs that only measure a rate."""
 
 PUBLISHED_RATE, PUBLISHED_RATIO = 23_200.0, 3.10
-"""Grains per second through the large orifice, M1, until the silo is empty; that over the rate through the small one.
+"""Grains per second through the large orifice, M1, until the silo is empty, and its ratio to the small orifice.
 
-It is what 100,000 grains give in the 4.2 to 4.4 s that the codes take. Fits from 0.5 s to 3.5 s are steeper: LIGGGHTS,
+The rate corresponds to 100,000 grains in the 4.2 to 4.4 s of the codes. Fits from 0.5 s to 3.5 s are steeper: LIGGGHTS,
 one of these codes, has 24,504.
 """
 
 EMPTY = 1000
-"""Grains left in a silo that counts as empty: LIGGGHTS has so many after 4.168 s."""
+"""Number of remaining grains at which a silo counts as empty: that of LIGGGHTS after 4.168 s."""
 
 LIGGGHTS_SILO = {0.5: 88542, 1.0: 76015, 1.5: 63550, 2.0: 51271, 2.5: 39070, 3.0: 27007, 3.5: 15080, 4.0: 3953}
-"""Grains left in the silo by time [s], large orifice, M1."""
+"""Remaining grains in the silo by time [s], large orifice, M1."""
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield rates of both orifices and materials, their ratios, and what is left in the silo over time."""
+    """Yield rates of both orifices and materials, their ratios, and the remaining grains in the silo over time."""
     rates, findings = {}, []
     with notebook.plot("silo") as axes:
         for material in ("m1", "m2"):
@@ -99,7 +99,7 @@ def emptying(results: Results) -> tuple[Floats, Floats]:
 
 
 def emptying_rate(time: Floats, left: Floats) -> float:
-    """Return the rate between 0.5 s and 3.5 s, or the end [1/s]."""
+    """Return the rate between 0.5 s and 3.5 s, or the end of the run [1/s]."""
     steady = (time >= 0.5) & (time <= 3.5)
     return -steady_rate(time[steady], left[steady])
 

@@ -1,4 +1,4 @@
-"""Runs of few spheres for the gallery: all impacts of a test in one simulation, far from each other."""
+"""Runs of few spheres for the gallery: all impacts of a test in one simulation, at large distances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GRAVITY = 9.81
 _HERTZ_TIME = 2.94328
-"""Duration of a Hertzian impact, over largest overlap and with the speed."""
+"""Duration of a Hertzian impact times its speed, over its largest overlap."""
 
 PLANE = "plane"
 """The material of all walls, which is rigid."""
@@ -32,12 +32,12 @@ class Material(NamedTuple):
     density: float
 
     def section(self) -> dict[str, float]:
-        """Return it as the section of a case."""
+        """Return the section of the material for a case."""
         return {"youngs_modulus": self.modulus, "poisson_ratio": self.poisson, "density": self.density}
 
 
 class Ball(NamedTuple):
-    """A sphere: its material by name, radius [m], place [m], velocity [m/s], angular velocity [rad/s]."""
+    """A sphere: name of its material, radius [m], position [m], velocity [m/s], angular velocity [rad/s]."""
 
     material: str
     radius: float
@@ -47,7 +47,7 @@ class Ball(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Places, velocities, angular velocities and forces (n, 3) of spheres, in the order in which they were given."""
+    """Positions, velocities, angular velocities and forces (n, 3) of spheres, in the order of their definition."""
 
     place: Floats
     velocity: Floats
@@ -87,17 +87,17 @@ def simulate(
     Parameters
     ----------
     materials : mapping of str to Material
-        By name.
+        Materials by name.
     laws : mapping of str to mapping
-        As ``[interactions]``; ``"default"`` is for all pairs that are not named.
+        Section ``[interactions]``; ``"default"`` applies to all pairs that are not named.
     balls : iterable of Ball
-        Far from each other unless they are to touch.
+        Spheres, far from each other unless they are to touch.
     step : float
         Time step [s].
     gravity : 3 float
-        In m/s^2.
+        Gravity [m/s^2].
     walls : sequence of mapping, optional
-        As ``[[walls]]``, without their material.
+        Entries of ``[[walls]]``, without their material.
     """
     balls = list(balls)
     size = 4.0 * max(math.dist(one.place, (0, 0, 0)) + 10.0 * one.radius for one in balls)
@@ -120,20 +120,20 @@ def simulate(
 
 
 def motion(simulation: Simulation) -> Motion:
-    """Return how all spheres move at present."""
+    """Return the present motion of all spheres."""
     found = simulation.gather()
     assert found is not None
     return Motion(*(found[name] for name in ("position", "velocity", "angular_velocity", "force")))
 
 
 def after(simulation: Simulation, time: float) -> Motion:
-    """Return how all spheres move after a time [s]."""
+    """Return the motion of all spheres after a time [s]."""
     simulation.advance(math.ceil(time / simulation.system.constants.step))
     return motion(simulation)
 
 
 def record(simulation: Simulation, time: float, every: int = 1) -> tuple[Floats, list[Motion]]:
-    """Return times [s] and motions until a time [s], from the begin on, sampled every few steps."""
+    """Return times [s] and motions from the beginning to a time [s], sampled every few steps."""
     step = simulation.system.constants.step
     found = [motion(simulation)]
     for _ in range(math.ceil(time / (step * every))):
@@ -145,13 +145,13 @@ def record(simulation: Simulation, time: float, every: int = 1) -> tuple[Floats,
 def curve_distance(points: Floats, x: Floats, y: Floats, scale: float | None = None) -> float:
     """Return the mean distance of points (2, n) from a curve, over the largest ordinate of the points or a `scale`.
 
-    The curve is given at places `x`, in rising order, and straight between them.
+    The curve is given at abscissae `x` in increasing order, and linear between them.
     """
     off = np.abs(np.interp(points[0], x, y) - points[1])
     return float(off.mean() / (np.abs(points[1]).max() if scale is None else scale))
 
 
 def end_of_contact(time: Floats, overlap: Floats) -> float:
-    """Return when an overlap that begins at time 0 ends [s], between two samples."""
+    """Return the time at which an overlap that begins at time 0 ends [s], between two samples."""
     last = int(np.flatnonzero(overlap > 0.0)[-1])
     return float(time[last] + (time[last + 1] - time[last]) * overlap[last] / (overlap[last] - overlap[last + 1]))

@@ -19,24 +19,25 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 DIAMETER, DENSITY, TEMPERATURE = 2e-3, 2500.0, 1.0
-"""Of the spheres [m], [kg/m^3]; mean square of a component of their velocity at first [m^2/s^2]."""
+"""Diameter [m] and density [kg/m^3] of the spheres; initial mean square of a velocity component [m^2/s^2]."""
 
 CASES = {0.8: 0.025, 0.9: 0.05, 0.95: 0.1}
-"""Fraction of the volume that is filled, by restitution.
+"""Volume fraction of the spheres, by restitution.
 
-Vortices grow, and slow the cooling down, in boxes longer than a length: of dilute gases 82, 55 and 36 diameters (where
-the shear viscosity of kinetic theory damps the longest wave no faster than velocities decay). Boxes of `QUICK` spheres
-are shorter than half of it. At 0.94 of it (restitution 0.8, 0.1 filled) the rate was 6 % lower.
+Vortices grow, and slow the cooling down, in boxes longer than a critical length: 82, 55 and 36 diameters for dilute
+gases (where the shear viscosity of kinetic theory damps the longest wave no faster than velocities decay). Boxes of
+`QUICK` spheres are shorter than half of it. At 0.94 of it (restitution 0.8, volume fraction 0.1) the rate was 6 %
+lower.
 """
 
 QUICK, FULL = 1000, 8000
 """Numbers of spheres."""
 
 HARDNESS = 0.01
-"""Duration of an impact over the mean time between two of a sphere, at first."""
+"""Duration of an impact over the initial mean time between two impacts of a sphere."""
 
 _STEPS = 20
-"""In an impact."""
+"""Time steps in an impact."""
 
 _CASE = """
 [time]
@@ -63,8 +64,8 @@ energies = false
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how fast gases of several densities and restitutions cool."""
-    findings, right = [], 0.05 if notebook.full else 0.08  # 1,000 spheres have a temperature to some percent
+    """Yield cooling rates of gases of several densities and restitutions."""
+    findings, right = [], 0.05 if notebook.full else 0.08  # the temperature of 1,000 spheres is exact to some percent
     with notebook.plot("temperature") as axes:
         for restitution, fraction in CASES.items():
             times, temperatures = cooling(restitution, fraction, FULL if notebook.full else QUICK, notebook.threads)
@@ -92,7 +93,7 @@ _REMARK = (
 
 
 def contact_value(fraction: float) -> float:
-    """Return how much more often dense spheres meet than points: g0 of Carnahan and Starling."""
+    """Return the collision rate of dense spheres relative to points: g0 of Carnahan and Starling."""
     return (1.0 - 0.5 * fraction) / (1.0 - fraction) ** 3
 
 
@@ -105,7 +106,7 @@ def rate(restitution: float, fraction: float) -> float:
 
 
 def cooling(restitution: float, fraction: float, count: int, threads: int) -> tuple[Floats, Floats]:
-    """Return times [s] and temperatures [m^2/s^2] of a gas that begins with Maxwell's distribution."""
+    """Return times [s] and temperatures [m^2/s^2] of a gas with an initial Maxwell distribution."""
     number = fraction / (math.pi / 6.0 * DIAMETER**3)
     meetings = 4.0 * number * DIAMETER**2 * contact_value(fraction) * math.sqrt(math.pi * TEMPERATURE)
     mass = DENSITY * math.pi / 6.0 * DIAMETER**3

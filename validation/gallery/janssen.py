@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, LAYER, LAYERS = 0.025, 0.02, 11
-"""Of the silo; height of layers in which the stress is averaged [m]."""
+"""Radius of the silo; height and number of the layers for mean stresses [m]."""
 
 COUNT, GRAIN, DENSITY, GRAVITY = 4000, 0.0025, 2500.0, 9.81
 WALL_FRICTION = 0.4
@@ -83,7 +83,7 @@ region = {{lower = [-0.03, -0.03, {low}], upper = [0.03, 0.03, {high}]}}
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how the vertical stress grows with depth, and who carries the weight."""
+    """Yield the growth of the vertical stress with depth, and the shares of the weight on bottom and wall."""
     sensors = "".join(_SENSOR.format(k=k, low=k * LAYER, high=(k + 1) * LAYER) for k in range(LAYERS))
     results = case_run(notebook, "silo", Case.from_text(_CASE + sensors))
     series, last = results.series, slice(-20, None)
@@ -131,7 +131,7 @@ def law(depth: np.ndarray, decay_depth: float, density: float) -> np.ndarray:
 
 
 def decay(depth: np.ndarray, stress: np.ndarray, density: float) -> float:
-    """Return the depth l of Janssen's law that fits stresses at some depths best [m]."""
+    """Return the depth l of Janssen's law with the best fit to stresses at some depths [m]."""
     from scipy.optimize import minimize_scalar
 
     def misfit(one: float) -> float:

@@ -1,4 +1,4 @@
-"""Elastic moduli of regular packings in periodic boxes that strain a little, beside their closed forms."""
+"""Elastic moduli of regular packings in periodic boxes under small strains, beside their closed forms."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 RADIUS, DENSITY = 0.005, 2500.0
 STIFFNESS = 1e5
-"""Of linear springs [N/m]."""
+"""Stiffness of linear springs [N/m]."""
 
 MODULUS, POISSON = 1e9, 0.3
-"""Of Hertzian spheres [Pa]."""
+"""Young's modulus of Hertzian spheres [Pa]."""
 
 SQUEEZED, STRAIN = 1e-5, 1e-7
-"""Overlap over the diameter at first, and the strain up and down from there."""
+"""Initial overlap over the diameter, and the strain in both directions from there."""
 
 CELLS = 3
 """Cells of the lattice along each axis of the box."""
 
 _STRAINING, _RESTING, _STEPS = 20, 80, 40
-"""In durations of an impact, and steps in one of these."""
+"""Duration of a run in impacts, and steps per impact."""
 
 
 class Lattice(NamedTuple):
-    """A cubic lattice of spheres that touch: sites of a cell of edge 1, and where the neighbours of one are (n, 3)."""
+    """A cubic lattice of touching spheres: sites in a cell of edge 1, and vectors to a site's neighbours (n, 3)."""
 
     sites: Floats
     neighbours: Floats
@@ -49,7 +49,7 @@ class Lattice(NamedTuple):
 
 
 def _neighbours(among: tuple[float, ...], length: float) -> Floats:
-    """Return all vectors with such components and of such a length."""
+    """Return all vectors of a certain length with components from a set."""
     found = np.stack(np.meshgrid(among, among, among), -1).reshape(-1, 3)
     return found[np.isclose((found**2).sum(axis=1), length**2)]
 
@@ -62,11 +62,11 @@ LATTICES = {
         _neighbours((-0.5, 0.0, 0.5), math.sqrt(0.5)),
     ),
 }
-"""By name."""
+"""Lattices by name."""
 
 
 class Moduli(NamedTuple):
-    """Of a cubic crystal [Pa]: pressure along an axis, and across it, and shear stress, over the strain."""
+    """Moduli of a cubic crystal [Pa]: pressure along an axis and across it, and shear stress, over the strain."""
 
     c11: float
     c12: float
@@ -74,24 +74,24 @@ class Moduli(NamedTuple):
 
 
 def moduli(name: str, normal: float, tangential: float, diameter: float) -> Moduli:
-    """Return the moduli of a lattice of spheres with springs of some stiffnesses [N/m] at their contacts.
+    """Return the moduli of a lattice of spheres with spring stiffnesses [N/m] at their contacts.
 
-    A Bravais lattice deforms affinely. Two neighbours in the direction n, at a distance d, go apart by d e.n under a
-    strain e; of that d n.e.n is normal, the rest tangential (spheres turn with the lattice, so that rotation does not
-    count). Contacts have the forces k_n and k_t times these, and the stress is the sum of force times branch over the
-    contacts of a sphere, each half its own, over its volume V:
+    A Bravais lattice deforms affinely. Two neighbours in the direction n, at a distance d, separate by d e.n under a
+    strain e. Its normal component is d n.e.n, the remainder is tangential (spheres rotate with the lattice, so that
+    rotation does not count). Contact forces are k_n and k_t times these displacements, and the stress is the sum of
+    force times branch over the contacts of a sphere, each counted half, over its volume V:
 
         C_ijkl = d^2 / (2 V) sum over neighbours of
                  (k_n - k_t) n_i n_j n_k n_l + k_t / 4 (d_ik n_j n_l + d_il n_j n_k + d_jk n_i n_l + d_jl n_i n_k)
 
-    For the three lattices, with V = d^3, 4 d^3 / (3 sqrt(3)), d^3 / sqrt(2), that is
+    For the three lattices, with V = d^3, 4 d^3 / (3 sqrt(3)), d^3 / sqrt(2), this gives
 
                              d C_11                   d C_12                   d C_44
         simple cubic         k_n                      0                        k_t / 2
         body-centred cubic   (k_n + 2 k_t) / sqrt(3)  (k_n - k_t) / sqrt(3)    (k_n + k_t / 2) / sqrt(3)
         face-centred cubic   sqrt(2) (k_n + k_t)      (k_n - k_t) / sqrt(2)    (k_n + k_t) / sqrt(2)
 
-    The last are those of Duffy and Mindlin (1957) with the stiffnesses of Hertz and Mindlin. Without tangential
+    The last line agrees with Duffy and Mindlin (1957) for the stiffnesses of Hertz and Mindlin. Without tangential
     springs C_12 = C_44 (Cauchy).
     """  # fmt: skip
     n, t = normal / diameter, tangential / diameter
@@ -105,7 +105,7 @@ def moduli(name: str, normal: float, tangential: float, diameter: float) -> Modu
 
 
 def summed_moduli(lattice: Lattice, normal: float, tangential: float, diameter: float) -> Moduli:
-    """Return the same by the sum over neighbours, of any lattice."""
+    """Return the moduli by the sum over neighbours, for any lattice."""
     n = lattice.neighbours / np.linalg.norm(lattice.neighbours[0])
     volume = (lattice.edge * diameter) ** 3 / len(lattice.sites)
     one = np.eye(3)
@@ -127,7 +127,7 @@ class Springs(NamedTuple):
 
 
 def linear(ratio: float, overlap: float) -> Springs:
-    """Return linear springs whose tangential stiffness is a part of the normal one; with 0 smooth ones."""
+    """Return linear springs with a `ratio` of tangential to normal stiffness; smooth spheres for 0."""
     law: dict[str, Any] = {"law": "linear", "normal_stiffness": STIFFNESS, "restitution": 0.3}
     law |= {"friction": 1.0, "tangential_ratio": ratio} if ratio else {"friction": 0.0}
     return Springs(law, STIFFNESS, ratio * STIFFNESS, STIFFNESS * overlap)
@@ -171,7 +171,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 _UNSTABLE = {("simple cubic", "smooth"), ("body-centred cubic", "smooth")}
-"""Without tangential springs these two lattices do not resist all shears, and give way under pressure."""
+"""Lattices that do not resist all shears without tangential springs, and collapse under pressure."""
 
 _REMARK = (
     f"From stresses after strains of {STRAIN:g} up and down, about an overlap of {SQUEEZED:g} of the diameter; by as "
@@ -184,7 +184,7 @@ _HERTZ_REMARK = (
 
 
 def _findings(title: str, name: str, springs: Springs, got: Moduli) -> list[StudyFinding]:
-    """Return moduli beside their closed forms, within 3 in ten thousand of the largest."""
+    """Return moduli beside their closed forms, with a tolerance of 3e-4 of the largest."""
     exact = moduli(name, springs.normal, springs.tangential, 2.0 * RADIUS)
     return [
         StudyFinding(f"{title}: {key} [Pa]", computed, expected, 0.0, margin=3e-4 * exact.c11)
@@ -193,7 +193,7 @@ def _findings(title: str, name: str, springs: Springs, got: Moduli) -> list[Stud
 
 
 def pressure(springs: Springs, squeezed: float) -> float:
-    """Return the pressure in a face-centred cubic lattice [Pa]: 2 sqrt(2) F / d^2, of spheres d apart."""
+    """Return the pressure in a face-centred cubic lattice [Pa]: 2 sqrt(2) F / d^2, for spheres at a distance d."""
     return 2.0 * math.sqrt(2.0) * springs.force / (2.0 * RADIUS * (1.0 - squeezed)) ** 2
 
 
@@ -208,7 +208,7 @@ def measured(name: str, springs: Springs, squeezed: float) -> Moduli:
 def strained(
     name: str, springs: Springs, squeezed: float, strain: float, deformation: Mapping[str, Mapping[str, str]]
 ) -> tuple[float, Floats]:
-    """Return the strain between two states about that of a lattice, and by how much their pressures differ [Pa]."""
+    """Return strain difference and stress difference [Pa] between two states on both sides of a lattice's state."""
     (key,) = deformation
     strains, stresses = [], []
     for sign in (1.0, -1.0):
@@ -222,7 +222,7 @@ def strained(
 def _case(
     name: str, springs: Springs, squeezed: float, strain: float, deformation: Mapping[str, Mapping[str, str]]
 ) -> Case:
-    """Return the case of a lattice that strains for a while, and then rests."""
+    """Return the case of a lattice that is strained for some time and then held."""
     lattice = LATTICES[name]
     edge = lattice.edge * 2.0 * RADIUS * (1.0 - squeezed)
     corners = np.stack(np.meshgrid(*[np.arange(CELLS)] * 3), -1).reshape(-1, 1, 3)

@@ -1,4 +1,4 @@
-"""The rotary mixer of the double hierarchy paper for all of its 20 s: torque, power, and how well it mixes."""
+"""The rotary mixer of the double hierarchy paper for 20 s: torque, power, and quality of mixing."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 START, RATE = 0.5, 18.85
-"""When the rotor begins [s], and its angular velocity [rad/s]."""
+"""Start of the rotor [s], and its angular velocity [rad/s]."""
 
 CELLS = (10, 6, 6)
-"""Of Lacey's index, over the drum."""
+"""Cells for Lacey's index along the axes of the drum."""
 
 LEAST = 10
 _HALF = np.array([0.175, 0.13, 0.13])
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield torque and power of the rotor, the balance of energies, and indices of mixing of halves of the bed."""
+    """Yield torque and power of the rotor, the energy balance, and mixing indices of halves of the bed."""
     settings = ["output.fields_every=0.1", "output.series_every=0.005", "output.checkpoint_every=0.1"]
     results = example_run(notebook, "mixer", "h2_mixer", settings)
     series = results.series

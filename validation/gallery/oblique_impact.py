@@ -1,4 +1,4 @@
-"""Chung and Ooi, test 4: a sphere meets a rigid plane at one speed and all angles; the experiments of Kharaz."""
+"""Chung and Ooi, test 4: impact of a sphere on a rigid plane at one speed and all angles; experiments of Kharaz."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED = 0.0025, 3.9
-"""Of the sphere [m, m/s]."""
+"""Radius of the sphere [m] and impact speed [m/s]."""
 
 RESTITUTION, FRICTION = 0.98, 0.092
 ANGLES = np.arange(5.0, 86.0, 5.0)
-"""From the normal [degrees]."""
+"""Angles of impact from the normal [degrees]."""
 
 MATERIALS = {"aluminium oxide": Material(3.8e11, 0.23, 4000.0), "aluminium alloy": Material(7.0e10, 0.33, 2700.0)}
 SLIDING_FROM = 35.0
-"""Angle from which friction is overcome all the time [degrees]."""
+"""Angle from which the contact slides during the whole impact [degrees]."""
 
 _STEPS = 400
 _SHORT = {"aluminium oxide": "oxide", "aluminium alloy": "alloy"}
 
 
 class Rebound(NamedTuple):
-    """What comes back at each angle: tangential restitution, spin [rad/s], rebound angle of the contact [degrees]."""
+    """Rebounds at each angle: tangential restitution, spin [rad/s], rebound angle of the contact point [degrees]."""
 
     ratio: Floats
     spin: Floats
@@ -67,7 +67,7 @@ _POINTS = {"ratio": "ratio", "spin": "spin", "angle": "rebound"}
 
 
 def rebounds(material: Material, angles: Sequence[float] | Floats) -> Rebound:
-    """Return what comes back of spheres of a material that hit a rigid plane at some angles [degrees]."""
+    """Return the rebounds of spheres of a material that hit a rigid plane at some angles [degrees]."""
     radians = np.radians(np.asarray(angles))
     along, down = SPEED * np.sin(radians), SPEED * np.cos(radians)
     balls = [
@@ -82,7 +82,7 @@ def rebounds(material: Material, angles: Sequence[float] | Floats) -> Rebound:
 
 
 def sliding(angles: Floats) -> Rebound:
-    """Return the rebounds of a rigid sphere that slides all the time."""
+    """Return the rebounds of a rigid sphere that slides during the whole impact."""
     along, down = SPEED * np.sin(np.radians(angles)), SPEED * np.cos(np.radians(angles))
     push = FRICTION * (1.0 + RESTITUTION) * down
     return Rebound(
@@ -105,7 +105,7 @@ def sliding_findings(name: str, found: Rebound) -> list[StudyFinding]:
 
 
 def distance_findings(name: str, found: Rebound) -> list[StudyFinding]:
-    """Compare rebounds with points of the paper, and those of aluminium oxide with the experiments."""
+    """Compare rebounds with points of the paper, and for aluminium oxide also with the experiments."""
     short, findings = _SHORT[name], []
     kinds = Rebound._fields if short == "oxide" else Rebound._fields[:2]
     for kind in kinds:

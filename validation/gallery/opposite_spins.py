@@ -1,4 +1,4 @@
-"""Chung and Ooi, test 7: two equal spheres with opposite spins meet head-on; where they touch nothing slides."""
+"""Chung and Ooi, test 7: head-on impact of equal spheres with opposite spins; their contact points do not slip."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED = 0.1, 0.2
-"""Of the spheres; of each [m/s]."""
+"""Radius of the spheres [m]; speed of each sphere [m/s]."""
 
 LAW = {"friction": 0.4, "restitution": 0.5}
 MATERIALS = {"aluminium": Material(7.0e10, 0.33, 2700.0), "copper": Material(1.2e11, 0.35, 8900.0)}
 SPINS = SPEED / RADIUS * np.tan(np.radians(np.arange(5.0, 86.0, 5.0)))
-"""[rad/s]."""
+"""Spins [rad/s]."""
 
 _STEPS = 400
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield what is left of the spins, and what comes aside."""
+    """Yield the remaining spins, and lateral velocities."""
     findings = []
     with notebook.plot("spins") as axes:
         axes.plot(SPINS, SPINS, "k", label="exact")

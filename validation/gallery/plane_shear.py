@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 DIAMETER, DENSITY = 0.01, 2500.0
-"""Mean of grains that are up to a fifth larger and smaller [m]; [kg/m^3]."""
+"""Mean diameter of grains with sizes up to a fifth larger and smaller [m]; density [kg/m^3]."""
 
 PRESSURE = {2: 10.0, 3: 1000.0}
-"""By dimension, in N/m and Pa."""
+"""Pressures by dimension, in N/m and Pa."""
 
 HARDNESS = 1e4
 """Stiffness of a contact over pressure (in 3D times diameter)."""
 
 SKIPPED, _LOOKS, _STEPS = 1.0 / 3.0, 400, 20
-"""Part of the flow before means begin; states in a mean, at least; steps in an impact."""
+"""Part of the flow before the means; least number of states in a mean; steps in an impact."""
 
 _CHECKPOINTS = 40
-"""From one of which a run goes on that was stopped."""
+"""Number of checkpoints, from which an interrupted run continues."""
 
 SHORTEST = 120.0
-"""Least time of a flow over d sqrt(rho / P): twelve times that in which the box brings the mean of the stress about."""
+"""Least duration of a flow over d sqrt(rho / P): twelve times the response time of the box to the mean stress."""
 
 HELD = 0.1
-"""Allowed of the mean pressure, three standard errors of such a mean: four hundred discs at I = 0.2 had 0.03."""
+"""Tolerance of the mean pressure, three standard errors: 400 discs at I = 0.2 had a deviation of 0.03."""
 
 _FITTED = 0.3, 0.15
-"""Allowed of a line through few states of few discs, and through those of ``--full``: as of a single state."""
+"""Tolerance of a line through few states of few discs, and in the runs of ``--full``: that of a single state."""
 
 FIRST = {2: 0.75, 3: 0.5}
-"""Volume fraction from which a bed is pressed."""
+"""Initial volume fraction of a bed before it is pressed."""
 
 JOP = (math.tan(math.radians(20.9)), math.tan(math.radians(32.76)), 0.279)
-"""Friction of slow and of fast flows of glass beads, and the inertial number in between (Jop et al. 2006)."""
+"""Friction of slow and of fast flows of glass beads, and the inertial number of the transition (Jop et al. 2006)."""
 
 
 class Flow(NamedTuple):
-    """What is sheared: dimension, grains, friction and restitution of contacts, inertial numbers, strain at least."""
+    """A shear flow: dimension, number of grains, friction and restitution, inertial numbers, least strain."""
 
     dimension: int
     grains: int
@@ -67,7 +67,7 @@ class Flow(NamedTuple):
 
 
 class State(NamedTuple):
-    """Of a steady flow: inertial number, friction, volume fraction, pressure over the wanted one."""
+    """State of a steady flow: inertial number, friction, volume fraction, pressure over the wanted pressure."""
 
     inertial: float
     friction: float
@@ -80,7 +80,7 @@ FULL = (
     Flow(2, 1600, 0.4, 0.1, (0.2, 0.1, 0.05, 0.02, 0.01, 0.005), 12.0),
     Flow(3, 3000, 0.5, 0.5, (0.3, 0.2, 0.1, 0.05, 0.02, 0.01), 10.0),
 )
-"""Discs and spheres."""
+"""Flows of discs and spheres."""
 
 
 def linear_friction(inertial: Floats) -> Floats:
@@ -145,7 +145,7 @@ _SPHERES = (
 
 
 def _disc_findings(states: Sequence[State], within: float) -> list[StudyFinding]:
-    """Return states of discs beside the straight lines, and lines through them, which may be so far from these."""
+    """Return states of discs beside straight lines, and fitted lines with the tolerance `within`."""
     inertial, friction, fraction, _ = np.array(states).T
     slope, low = np.polyfit(inertial, friction, 1).tolist()
     thinning, dense = np.polyfit(inertial, fraction, 1).tolist()
@@ -165,7 +165,7 @@ def _sphere_findings(states: Sequence[State]) -> list[StudyFinding]:
 
 
 def _state_findings(states: Sequence[State], friction: Floats, fraction: Floats, margin: float) -> list[StudyFinding]:
-    """Return the states of flows beside what is expected: friction within 15 per cent."""
+    """Return the states of flows beside expected values: friction within 15 per cent."""
     found = []
     for one, rough, dense in zip(states, friction.tolist(), fraction.tolist(), strict=True):
         found += [
@@ -177,7 +177,7 @@ def _state_findings(states: Sequence[State], friction: Floats, fraction: Floats,
 
 
 def sheared(notebook: Notebook, name: str, flow: Flow) -> list[State]:
-    """Return the steady states of a bed that is sheared at one inertial number after the other."""
+    """Return the steady states of a bed that is sheared at a sequence of inertial numbers."""
     case = _case(flow)
     times = [float(stage.end or 0.0) for stage in case.stages[1:]]
     settings = [
@@ -205,7 +205,7 @@ def _mass() -> float:
 
 
 def _time(dimension: int) -> float:
-    """Return what makes the inertial number of a shear rate [s]: sqrt(m / P) in 2D, d sqrt(rho / P) in 3D."""
+    """Return the time scale of the inertial number [s]: sqrt(m / P) in 2D, d sqrt(rho / P) in 3D."""
     pressure = PRESSURE[dimension]
     return math.sqrt(_mass() / pressure) if dimension == 2 else DIAMETER * math.sqrt(DENSITY / pressure)
 

@@ -1,8 +1,8 @@
-"""Points of figures, which others have read off the papers, and results of other codes: abscissa:ordinate.
+"""Points of figures that third parties have digitised, and results of other codes, as abscissa:ordinate.
 
-Chung and Ooi, Granular Matter 13 (2011) 643, and the experiments of Kharaz, Gorham and Salman, Powder Technology 120
-(2001) 281, as the tests of Kratos Multiphysics have them; they are as exact as reading a figure is, about one per
-cent of its axes.
+The figures are by Chung and Ooi, Granular Matter 13 (2011) 643, and the experiments by Kharaz, Gorham and Salman,
+Powder Technology 120 (2001) 281. The points are from the tests of Kratos Multiphysics, with the accuracy of reading a
+figure, about one per cent of its axes.
 """
 
 from __future__ import annotations

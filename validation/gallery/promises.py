@@ -1,4 +1,4 @@
-"""What pdem promises beyond others: walls do not depend on their mesh, and the ledger of energies closes."""
+"""Properties that distinguish pdem: results do not depend on the mesh of a wall, and the energy ledger closes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     Surface = tuple[list[list[float]], list[list[int]]]
 
 RADIUS = 0.01
-"""Of the spheres on meshes [m]."""
+"""Radius of the spheres on meshes [m]."""
 
 EDGE = 0.4
-"""Of the floor [m]."""
+"""Half of the width of the floor [m]."""
 
 _POINTS = 300
 _TURN = Rotation.from_rotvec([0.4, -0.3, 0.5]).as_matrix()
-"""Of all surfaces, so that no coordinate is a round number."""
+"""Rotation of all surfaces, so that no coordinate is a round number."""
 
 _GRAIN = {"density": 2500.0, "youngs_modulus": 1e7, "poisson_ratio": 0.25}
 _GAS_RADIUS, _GAS = 0.002, 400
 
 
 def walls(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how far spheres on other meshes of a floor and a corner are from those on the plainest ones."""
+    """Yield the differences between motions on various meshes of a floor and a corner and on the simplest meshes."""
     findings = []
     with notebook.plot("mesh") as axes:
         for name, meshes in _meshes().items():
@@ -64,7 +64,7 @@ _WALLS = (
 
 
 def _meshes() -> dict[str, dict[str, Surface]]:
-    """Return meshes of a floor and of a corner, the plainest first."""
+    """Return meshes of a floor and of a corner, the simplest mesh first."""
     e = EDGE
     floor = [[-e, -e, 0.0], [e, -e, 0.0], [e, e, 0.0], [-e, e, 0.0]]
     corner = [*floor, [e / 2, -e, 0.0], [e / 2, e, 0.0], [e / 2, -e, e], [e / 2, e, e]]
@@ -91,7 +91,7 @@ def _meshes() -> dict[str, dict[str, Surface]]:
 
 
 def _triangles() -> Surface:
-    """Return vertices and facets of the floor in triangles of random points."""
+    """Return vertices and facets of a triangulation of the floor with random points."""
     inner = EDGE * (2.0 * keyed_vectors(1, 5, np.arange(_POINTS), 2) - 1.0)
     rim = [(x, y) for x in (-EDGE, EDGE) for y in (-EDGE, EDGE)]
     flat = np.concatenate([inner, rim])
@@ -100,7 +100,7 @@ def _triangles() -> Surface:
 
 
 def _paths(surface: Surface) -> Floats:
-    """Return places, velocities and spins (sample, 3, 9) of three spheres on a mesh, all turned by `_TURN` and back."""
+    """Return positions, velocities and spins (sample, 3, 9) of three spheres on a mesh rotated by `_TURN` and back."""
     mesh = Mesh((np.array(surface[0]) @ _TURN.T).tolist(), surface[1])
     motions = np.array(
         [
@@ -139,7 +139,7 @@ def _simulation(
 
 
 def energies(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how much energy a gas without loss gains or loses, and what the ledger of one with friction leaves over."""
+    """Yield the energy drift of a gas without losses, and the residual of the ledger of a gas with friction."""
     findings = []
     with notebook.plot("energies", 2) as (left, right):
         for steps in (25, 50, 100):
@@ -173,7 +173,7 @@ _ENERGIES = (
 
 
 def _gas(steps: int, law: Mapping[str, float]) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Return times, kinetic and elastic energies, and the ledger of a gas, with some steps in an impact."""
+    """Return times, kinetic and elastic energies, and the ledger of a gas, for a number of steps per impact."""
     speed, edge = 1.0, 0.04
     mass, modulus = (_GRAIN["density"] * 4.0 / 3.0 * math.pi * _GAS_RADIUS**3, _GRAIN["youngs_modulus"] / 0.9375)
     impact = (

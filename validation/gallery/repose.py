@@ -1,4 +1,4 @@
-"""Slope of heaps that a lifted cylinder leaves: it grows with rolling friction, and heaps stay."""
+"""Slopes of heaps after lifting a cylinder: they grow with rolling friction, and the heaps are stable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MORE_ROLLING_FRICTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield slopes of heaps by rolling friction, and how much they change in the last tenth of a second."""
+    """Yield slopes of heaps by rolling friction, and their changes in the last tenth of a second."""
     slopes, changes = [], []
     frictions = MORE_ROLLING_FRICTIONS if notebook.full else ROLLING_FRICTIONS
     with notebook.plot("heaps", 2) as (left, right):
@@ -35,7 +35,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             slopes.append(last)
             changes.append(abs(last - before))
             places = results[-1].position
-            places = places[places[:, 2] > 0.0]  # the rest has rolled off the floor
+            places = places[places[:, 2] > 0.0]  # further grains have rolled off the floor
             left.plot(np.hypot(places[:, 0], places[:, 1]), places[:, 2], ".", markersize=2, label=f"{friction:g}")
         right.plot(frictions, slopes, "o-")
         left.set(xlabel="distance from the axis [m]", ylabel="height [m]")
@@ -55,14 +55,14 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 def _slope(snapshot: Snapshot) -> float:
-    """Return the slope of the flank of the grains on the floor [degrees]; 0 for a level layer, which is no heap."""
+    """Return the slope of the flank of the grains on the floor [degrees]; 0 for a level layer, which is not a heap."""
     lies = snapshot.position[:, 2] > 0.0
     angle = flank_of(snapshot.position[lies], snapshot.radius[lies]).angle
     return 0.0 if math.isnan(angle) else angle
 
 
 def _long_rest(notebook: Notebook) -> FindingTable:
-    """Return how much a heap of many small grains moves while it rests for two seconds."""
+    """Return the motion of a heap of many small grains during two seconds at rest."""
     results = example_run(
         notebook, "many", "repose",
         [

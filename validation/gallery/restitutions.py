@@ -1,4 +1,4 @@
-"""Chung and Ooi, test 3, and its companion for two spheres: the restitution that comes out is the one asked for."""
+"""Chung and Ooi, test 3, and its counterpart for two spheres: the resulting restitution equals that of the case."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED = 0.0025, 3.9
-"""Of spheres on a plane [m, m/s]."""
+"""Radius [m] and speed [m/s] of spheres on a plane."""
 
 PAIR_RADIUS, PAIR_SPEED = 0.01, 200.0
-"""Of two spheres, each at that speed [m, m/s]."""
+"""Radius [m] of two spheres, and speed [m/s] of each."""
 
 ASKED = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 PLANE_MATERIALS = {

@@ -1,4 +1,4 @@
-"""Spheres on planes: Wensrich's decay of rolling, from sliding to rolling, and down a slope."""
+"""Spheres on planes: Wensrich's decay of rolling, the transition from sliding to rolling, and slopes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ WENSRICH = Material(2.6e7, 0.203, 1.0)
 WENSRICH_RADIUS, WENSRICH_SPEED, ROLLING_FRICTION = 0.0026, 0.15, 0.2
 WENSRICH_FRICTION = 0.5
 WENSRICH_SPINS = {0.0074: 37.22, 0.01: 35.82, 0.02: 30.43, 0.03: 25.04, 0.04: 19.65, 0.05: 14.26}
-"""Angular velocity [rad/s] by time [s] in the case of Kratos Multiphysics, of rolling from the begin on."""
+"""Angular velocity [rad/s] by time [s] in the case of Kratos Multiphysics, which rolls from the beginning."""
 
 RADIUS, DENSITY, STIFFNESS, FRICTION = 0.0005, 1e4, 1e4, 0.2
-"""Of the sphere that slides [m, kg/m^3]; of its linear law [N/m]."""
+"""Radius [m] and density [kg/m^3] of the sliding sphere; stiffness of its linear law [N/m]."""
 
 SPEED = 0.1
-"""With which it begins to slide [m/s]."""
+"""Initial sliding speed [m/s]."""
 
 SLOPES = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0)
-"""[degrees]"""
+"""Slopes [degrees]."""
 
 
 def decay(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the spin of a sphere that rolls out against a constant torque."""
+    """Yield the spin of a sphere that is slowed down by a constant torque."""
     law = {
         "friction": WENSRICH_FRICTION,
         "restitution": 0.2,
@@ -73,7 +73,7 @@ _SLIDES = (
 
 
 def slip(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield when a sliding sphere begins to roll, and how fast."""
+    """Yield the time at which a sliding sphere begins to roll, and its speed."""
     law = {"law": "linear", "normal_stiffness": STIFFNESS, "friction": FRICTION, "restitution": 0.5}
     sinks = mass_of(DENSITY, RADIUS) * GRAVITY / STIFFNESS
     begins = 2.0 * SPEED / (7.0 * FRICTION * GRAVITY)
@@ -101,7 +101,7 @@ def slip(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 def slopes(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the acceleration of a sphere down slopes, on which it rolls or slides."""
+    """Yield the acceleration of a sphere down slopes, rolling or sliding."""
     law = {"law": "linear", "normal_stiffness": STIFFNESS, "friction": 0.3, "restitution": 0.5}
     findings, found = [], []
     for degrees in SLOPES:

@@ -1,4 +1,4 @@
-"""Discs run from a hopper through a channel and heap up, in two dimensions: Ai et al., experiment of Zuriguel."""
+"""Discs flow from a hopper through a channel and form a heap, in two dimensions: Ai et al., experiment of Zuriguel."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 FLOOR = -0.57
-"""Height of the floor [m]; the opening of the hopper is at 0."""
+"""Height of the floor [m]; the opening of the hopper is at height 0."""
 
 SPRING_HEIGHT, SPRING_SPREAD = 0.26, 0.025
-"""Of the heap with rolling springs [m]: 0.272 of Ai et al., about 0.24 of Lethe, 0.28 of the experiment."""
+"""Height of the heap with rolling springs [m]: 0.272 of Ai et al., about 0.24 of Lethe, 0.28 of the experiment."""
 
 SPRING_SLOPE, SLOPE_SPREAD = 25.1, 3.5
-"""Of that heap [degrees]: 21.9 of Lethe, 28.3 of a heap as large that is as high as that of Ai et al."""
+"""Slope of that heap [degrees]: 21.9 of Lethe, 28.3 of a heap of this size with the height of Ai et al."""
 
 CONSTANT_HEIGHTS = {9.63: 0.24186, 10.85: 0.23628, 13.68: 0.23096, 16.64: 0.22773, 20.65: 0.22532}
-"""Of the heap with constant torques, which creeps, by time [m, s]."""
+"""Height [m] of the heap with constant torques, which creeps, by time [s]."""
 
 _OUTLINES = {
     "hopper": (
@@ -125,14 +125,14 @@ _REMARK = (
 
 
 def height(results: Results, time: float) -> float:
-    """Return the height of the heap above the floor [m], of discs that hardly move."""
+    """Return the height of the heap above the floor [m], from discs that hardly move."""
     now = results.at(time)
     still = (np.linalg.norm(now.velocity, axis=1) < 0.2) & (now.position[:, 1] < -0.22)
     return float((now.position[still, 1] + now.radius[still]).max() - FLOOR) if still.any() else 0.0
 
 
 def slope_of(results: Results) -> float:
-    """Return the mean slope of both sides of the heap at the end [degrees]."""
+    """Return the mean slope of both sides of the final heap [degrees]."""
     places = results[-1].position
     edges, tops = np.arange(0.04, 0.45, 0.02), []
     for side in (-1.0, 1.0):

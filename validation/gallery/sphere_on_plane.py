@@ -1,4 +1,4 @@
-"""Chung and Ooi, test 2: an elastic sphere meets a rigid plane at right angles."""
+"""Chung and Ooi, test 2: normal impact of an elastic sphere on a rigid plane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED = 0.10, 0.2
-"""Of the sphere [m, m/s]."""
+"""Radius [m] and speed [m/s] of the sphere."""
 
 MATERIALS = {"aluminium": Material(7.0e10, 0.30, 2699.0), "magnesium": Material(4.0e10, 0.35, 1800.0)}
 LAW = {"friction": 0.3, "restitution": 1.0}
@@ -24,7 +24,7 @@ _STEPS = 400
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield what both alloys do, beside Hertz's theory and the points of the paper's figure."""
+    """Yield impacts of both alloys, beside Hertz's theory and the points of the paper's figure."""
     findings = []
     with notebook.plot("force") as axes:
         for name, material in MATERIALS.items():

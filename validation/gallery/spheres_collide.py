@@ -1,4 +1,4 @@
-"""Chung and Ooi, test 1: two equal elastic spheres meet head-on."""
+"""Chung and Ooi, test 1: head-on impact of two equal elastic spheres."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED = 0.010, 20.0
-"""Of the spheres [m]; of both together [m/s]."""
+"""Radius of the spheres [m]; relative speed [m/s]."""
 
 MATERIALS = {"glass": Material(4.8e10, 0.20, 2800.0), "limestone": Material(2.0e10, 0.25, 2500.0)}
 LAW = {"friction": 0.35, "restitution": 1.0}
 _STEPS = 400
-"""In an impact."""
+"""Time steps in an impact."""
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield what both materials do, beside Hertz's theory and the points of the paper's figures."""
+    """Yield impacts of both materials, beside Hertz's theory and the points of the paper's figures."""
     findings = []
     with notebook.plot("force", 2) as (left, right):
         for name, material in MATERIALS.items():

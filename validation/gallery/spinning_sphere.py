@@ -1,4 +1,4 @@
-"""Chung and Ooi, tests 6 and 8: a spinning sphere meets a rigid plane, or a sphere five times as large."""
+"""Chung and Ooi, tests 6 and 8: impact of a spinning sphere on a rigid plane, or on a sphere five times as large."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED = 0.1, 0.2
-"""Of the sphere [m, m/s]."""
+"""Radius [m] and speed [m/s] of the sphere."""
 
 LARGE = 0.5
 """Radius of the large sphere [m]."""
@@ -26,16 +26,16 @@ RESTITUTION, FRICTION = 0.5, 0.4
 MATERIALS = {"aluminium": Material(7.0e10, 0.33, 2700.0), "nylon": Material(2.5e9, 0.40, 1000.0)}
 HEAVY = Material(7.0e13, 0.33, 2.7e6)
 TANGENTS = np.tan(np.radians(np.arange(5.0, 86.0, 5.0)))
-"""Velocity of the contact over the normal one."""
+"""Velocity of the contact point over the normal velocity."""
 
 SHARE = 3.5 * FRICTION * (1.0 + RESTITUTION) / TANGENTS
-"""What sliding would take from the velocity of the contact, over it: at most 1 if it slides all the time."""
+"""Velocity change by sliding over the velocity of the contact point: at most 1 if the contact slides all the time."""
 
 _STEPS = 400
 
 
 def run_on_plane(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the velocity of the contact after impacts on a plane, over that before."""
+    """Yield the velocity of the contact point after impacts on a plane, over that before."""
     exact, distances = [], []
     with notebook.plot("rebound", 2) as (left, right):
         for name, material in MATERIALS.items():
@@ -62,7 +62,7 @@ def run_on_plane(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 def run_on_sphere(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the velocity of the contact after impacts on a large and heavy sphere, over that before."""
+    """Yield the velocity of the contact point after impacts on a large and heavy sphere, over that before."""
     ratio = rebounds(MATERIALS["aluminium"], large=True)
     plane = rebounds(MATERIALS["aluminium"], large=False)
     with notebook.plot("rebound") as axes:
@@ -92,7 +92,7 @@ _REMARK = (
 
 
 def rebounds(material: Material, *, large: bool) -> Floats:
-    """Return by how much of its velocity each contact of `TANGENTS` has turned back: -1 as before, 1 reversed."""
+    """Return the reversal of the velocity of each contact of `TANGENTS`: -1 for no change, 1 for a full reversal."""
     time = hertz(material, RADIUS, SPEED, pair=False).time
     walls, others, places = None, [], 4.0 * RADIUS
     if large:
@@ -113,7 +113,7 @@ def rebounds(material: Material, *, large: bool) -> Floats:
 
 
 def sliding_findings(name: str, ratio: Floats) -> list[StudyFinding]:
-    """Compare velocities after impacts that slide all the time with those of a rigid sphere."""
+    """Compare velocities after impacts with sliding all the time with the velocities of a rigid sphere."""
     return [
         StudyFinding(f"{name}, {SHARE[k]:.3f}: turned back", float(ratio[k]), SHARE[k] - 1.0, 0.01, margin=1e-3)
         for k in np.flatnonzero(SHARE < 0.9)

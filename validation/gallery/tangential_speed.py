@@ -1,4 +1,4 @@
-"""Chung and Ooi, test 5: a sphere meets a rigid plane with one normal velocity and all tangential ones, elastic."""
+"""Chung and Ooi, test 5: elastic impacts on a rigid plane with one normal and many tangential velocities."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED, FRICTION = 1e-5, 5.0, 0.3
-"""Of the sphere [m]; normal speed [m/s]; friction."""
+"""Radius of the sphere [m]; normal speed [m/s]; friction."""
 
 MATERIALS = {"steel": Material(2.08e11, 0.30, 7850.0), "polyethylene": Material(1.0e9, 0.40, 1400.0)}
 IMPACT = np.concatenate([np.linspace(0.1, 6.9, 35), np.linspace(7.0, 15.0, 9)])
-"""Tangential over friction times normal velocity."""
+"""Tangential velocity over friction times normal velocity."""
 
 SLIDING_FROM = 7.0
 _STEPS = 400
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield velocities of the contact and spins after the impact, beside sliding, Mindlin's law and the paper."""
+    """Yield velocities of the contact point and spins after impact, beside sliding, Mindlin's law and the paper."""
     exact, law, paper = [], [], []
     with notebook.plot("rebound", 2) as (left, right):
         for (name, material), colour, mark in zip(MATERIALS.items(), ("C0", "C1"), ("+", "x"), strict=True):
@@ -71,14 +71,14 @@ _REASON = (
 
 
 def slip_by_law(impact: Floats, stiffness: float, *, weakens: bool) -> Floats:
-    """Return velocities of the contact after elastic impacts by Hertz and an incremental tangential spring.
+    """Return velocities of the contact point after elastic impacts by Hertz with an incremental tangential spring.
 
     Parameters
     ----------
     impact : (n,) array
-        Tangential velocities before, over friction times the normal velocity.
+        Tangential velocities before impact, over friction times the normal velocity.
     stiffness : float
-        Tangential over normal stiffness.
+        Tangential stiffness over normal stiffness.
     weakens : bool
         Whether the force decreases with the stiffness when the contact opens.
     """
@@ -96,7 +96,7 @@ def slip_by_law(impact: Floats, stiffness: float, *, weakens: bool) -> Floats:
 
 
 def sliding_findings(name: str, slip: Floats, spin: Floats) -> list[StudyFinding]:
-    """Compare impacts that slide all the time with those of a rigid sphere."""
+    """Compare impacts with sliding all the time with a rigid sphere."""
     findings = []
     for k in np.flatnonzero(IMPACT >= SLIDING_FROM)[::4]:
         at = f"{name}, impact {IMPACT[k]:g}"
@@ -108,7 +108,7 @@ def sliding_findings(name: str, slip: Floats, spin: Floats) -> list[StudyFinding
 
 
 def rebounds(material: Material) -> tuple[Floats, Floats]:
-    """Return velocity of the contact and spin times radius after the impact, over friction times normal velocity."""
+    """Return velocity of the contact point and spin times radius after impact, over friction times normal velocity."""
     unit = FRICTION * SPEED
     balls = [
         Ball("ball", RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (unit * one, 0.0, -SPEED)) for k, one in enumerate(IMPACT)

@@ -1,4 +1,4 @@
-"""Thornton and Maw: oblique impacts with loss, by both laws, and from where on an elastic sphere only slides."""
+"""Thornton and Maw: oblique impacts with losses by both laws, and the onset of complete sliding of elastic spheres."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 RADIUS, SPEED, FRICTION = 0.025, 5.0, 0.1
-"""Of the sphere [m]; normal speed [m/s]; friction."""
+"""Radius of the sphere [m]; normal speed [m/s]; friction."""
 
 MATERIAL = Material(7.0e10, 0.30, 2650.0)
 RESTITUTIONS = (0.25, 0.5, 0.75, 0.9)
 IMPACT = np.concatenate([np.linspace(0.2, 6.8, 34), np.linspace(7.0, 12.0, 11)])
-"""Tangential velocity before, in units of ``mu (1 + e) / 2`` times the normal one."""
+"""Tangential velocity before impact, in units of ``mu (1 + e) / 2`` times the normal velocity."""
 
 STIFFNESS = 2.0 * (1.0 - MATERIAL.poisson) / (2.0 - MATERIAL.poisson)
-"""Tangential over normal stiffness of Mindlin for a rigid plane."""
+"""Mindlin's ratio of tangential to normal stiffness for a rigid plane."""
 
 _UNIT = r"$\frac{1}{2}\mu (1 + e) v_n$"
 _STEPS = 400
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield velocities of the contact after impacts with loss, beside gross sliding and points of other codes."""
+    """Yield velocities of the contact point after impacts with losses, beside gross sliding and other codes."""
     spring = _linear_stiffness()
     linear = {"law": "linear", "normal_stiffness": spring, "tangential_ratio": STIFFNESS}
     exact, distances = [], []
@@ -77,7 +77,7 @@ def _onsets() -> Iterator[StudyFinding]:
 
 
 def rebounds(material: Material, restitution: float, law: Mapping[str, Any], impact: Floats = IMPACT) -> Floats:
-    """Return the velocities of the contact after impacts on a rigid plane, in the units of `IMPACT`."""
+    """Return the velocities of the contact point after impacts on a rigid plane, in the units of `IMPACT`."""
     unit = 0.5 * FRICTION * (1.0 + restitution) * SPEED
     balls = [
         Ball("ball", RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (unit * one, 0.0, -SPEED)) for k, one in enumerate(impact)
@@ -90,7 +90,7 @@ def rebounds(material: Material, restitution: float, law: Mapping[str, Any], imp
 
 
 def _linear_stiffness() -> float:
-    """Return the stiffness of a spring with which an impact lasts as long as by Hertz [N/m]."""
+    """Return the stiffness of a spring for which an impact lasts as long as by Hertz [N/m]."""
     time = hertz(MATERIAL, RADIUS, SPEED, pair=False).time
     return float(mass_of(MATERIAL.density, RADIUS) * (np.pi / time) ** 2)
 

@@ -1,4 +1,4 @@
-"""Triaxial compression of a loose and a dense packing: both come to one critical state."""
+"""Triaxial compression of a loose and a dense packing: both reach the same critical state."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 DIAMETER, DENSITY, MODULUS, PRESSURE, FRICTION = 2e-3, 2500.0, 1e7, 2e3, 0.5
-"""Mean diameter of the grains [m], their density and modulus, and the pressure at the sides [Pa]."""
+"""Mean diameter of the grains [m], their density and modulus, and the lateral pressure [Pa]."""
 
 PACKED_WITH = {"loose": FRICTION, "dense": 0.0}
-"""Friction while a sample is brought to its pressure."""
+"""Friction during the preparation of a sample under pressure."""
 
 QUICK, FULL = 800, 6000
 """Numbers of grains."""
 
 INERTIAL_NUMBER, STRAIN, CRITICAL = 5e-3, 0.7, 0.4
-"""Of the compression; its axial strain at the end, and from which on states are averaged."""
+"""Inertial number of the compression, its final axial strain, and the strain from which states are averaged."""
 
 SLENDER = 1.8
-"""Height over width of the box at first."""
+"""Initial height of the box over its width."""
 
 _LOOKS, _STEPS = 140, 200
 
@@ -68,7 +68,7 @@ z = {{strain_rate = {rate!r}}}
 
 
 class Path(NamedTuple):
-    """Of a sample, look by look: axial strain, sine of the friction angle, void ratio, pressure at the sides [Pa]."""
+    """Observations of a sample: axial strain, sine of the friction angle, void ratio, lateral pressure [Pa]."""
 
     strain: Floats
     sine: Floats
@@ -81,7 +81,7 @@ class Path(NamedTuple):
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield how a loose and a dense sample begin, and where both end."""
+    """Yield initial and final states of a loose and a dense sample."""
     count = FULL if notebook.full else QUICK
     paths = {name: compressed(friction, count, notebook.threads) for name, friction in PACKED_WITH.items()}
     with notebook.plot("paths", 2) as axes:
@@ -103,7 +103,7 @@ _REMARK = (
 
 
 def _findings(paths: Mapping[str, Path]) -> list[StudyFinding]:
-    """Return the critical state of both, how they get there, and the pressure at their sides."""
+    """Return the critical states of both samples, their initial states, and the lateral pressure."""
     loose, dense = paths["loose"], paths["dense"]
     sine, void_ratio = dense.critical(dense.sine), dense.critical(dense.void_ratio)
     apart = loose.void_ratio[0] - dense.void_ratio[0]
@@ -123,7 +123,7 @@ def _findings(paths: Mapping[str, Path]) -> list[StudyFinding]:
 
 
 def compressed(packed_with: float, count: int, threads: int) -> Path:
-    """Return the path of a sample that was brought to its pressure with some friction."""
+    """Return the path of a sample that was prepared under pressure with some friction."""
     simulation = Simulation(_case(packed_with, count), threads=threads)
     while simulation.system.stages.present == 0:
         simulation.advance(_STEPS)

@@ -1,6 +1,6 @@
 """Walls of the benchmarks of the double hierarchy paper (Santasusana et al. 2016, sect. 6.1 and 7).
 
-The paper shows most of them in pictures without dimensions; the dimensions here fit its text.
+The paper shows most of these walls in pictures without dimensions; the dimensions here agree with its text.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _grid_triangles(cells: int) -> np.ndarray:
 
 
 def edge_block() -> Mesh:
-    """Return a box of triangles whose edge along y lies in x = z = 0."""
+    """Return a box of triangles with an edge along y at x = z = 0."""
     return _block((-1.2, -0.6, -1.2), (0.0, 0.6, 0.0))
 
 
@@ -112,13 +112,13 @@ def _heart() -> np.ndarray:
 
 
 def _angles_of(outline: np.ndarray) -> np.ndarray:
-    """Return the directions of the corners of an outline, of a tile, and of their mirror images, in [0, 2 pi)."""
+    """Return the directions of the corners of an outline and of a tile, and of their mirror images, in [0, 2 pi)."""
     x, y = np.concatenate([outline, outline * (-1.0, 1.0), _square_of(1.0)]).T
     return np.asarray(np.arctan2(y, x) % (2.0 * np.pi))
 
 
 def _ray_intersections(outline: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return the points (n, 2) at which rays from the origin cross an outline once [m]."""
+    """Return the intersections (n, 2) of rays from the origin with an outline, one per ray [m]."""
     points = np.empty((len(angles), 2))
     start, side = outline, np.roll(outline, -1, axis=0) - outline
     for number, angle in enumerate(angles):
@@ -138,7 +138,7 @@ def one_quad() -> Mesh:
 
 
 def triangles_80() -> Mesh:
-    """Return the same strip of 80 triangles, 3 m beside it."""
+    """Return the same strip made of 80 triangles, 3 m beside it."""
     x = np.linspace(-1.0, 6.0, 41)
     vertices = [[value, y, 0.0] for value in x for y in (2.0, 4.0)]
     facets = [part for a in range(0, 80, 2) for part in ([a, a + 2, a + 3], [a, a + 3, a + 1])]
@@ -162,6 +162,6 @@ def tiles() -> Mesh:
 
 
 def tile(number: int) -> Mesh:
-    """Return one facet of such a strip, 3 m beside it, as a mesh of its own."""
+    """Return one facet of this strip, 3 m beside it, as a separate mesh."""
     low, high = TILE_LENGTH * number, TILE_LENGTH * (number + 1)
     return Mesh([[low, 2.0, 0.0], [high, 2.0, 0.0], [high, 4.0, 0.0], [low, 4.0, 0.0]], [[0, 1, 2, 3]])

@@ -1,12 +1,12 @@
 """Geometry of the horizontal rotary mixer (Santasusana et al. 2016, sect. 6.2).
 
-The paper gives the numbers of facets (1,600 quads, 848 triangles) but no dimensions. These are chosen so that
-its 29,559 spheres of radius 3.5 mm settle to about half of the drum.
+The paper gives the numbers of facets (1,600 quads, 848 triangles) but no dimensions. The dimensions here are chosen so
+that its 29,559 spheres of radius 3.5 mm settle to about half of the drum.
 
-The drum is a closed prism along x. The rotor is a double ribbon: a shaft that ends behind the caps, two outer
-ribbons of one hand and two inner ones of the other, each of one turn and zero thickness, and flat arms where
-an inner and an outer ribbon cross. Nothing that turns comes closer to the drum than 1.6 particle diameters,
-and the ribbons are two diameters apart, so that no sphere can be wedged.
+The drum is a closed prism along x. The rotor is a double ribbon: a shaft that ends behind the caps, two outer ribbons
+with one handedness and two inner ribbons with the opposite one, each of one turn and zero thickness, and flat arms at
+the crossings of inner and outer ribbons. No rotating part comes closer to the drum than 1.6 particle diameters, and the
+ribbons are two diameters apart, so that no sphere can be wedged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHAFT_RADIUS = 0.02
 OUTER_RIBBON = (0.090, 0.118)
 INNER_RIBBON = (0.045, 0.075)
 CLEARANCE = 0.012
-"""Distance of the ribbons' ends from the caps, in m; that from the mantle is nearly the same."""
+"""Distance of the ribbons' ends from the caps, in m; the distance from the mantle is nearly the same."""
 
 _AROUND = 40
 _ALONG = 25
@@ -101,12 +101,12 @@ def _mantle() -> Floats:
 
 
 def _angles() -> Floats:
-    # The first corner is that of the square in the caps, at -135 degrees, and the last repeats the first.
+    # The first corner is that of the square in the caps, at -135 degrees, and the last corner equals the first.
     return -0.75 * np.pi + 2.0 * np.pi * np.arange(_AROUND + 1) / _AROUND
 
 
 def _cap() -> Floats:
-    """Return the quads of the cap at positive x: a square in the middle, rings around it."""
+    """Return the quads of the cap at positive x: a square in the middle, surrounded by rings."""
     grid = np.linspace(-_SQUARE_HALF, _SQUARE_HALF, _SQUARE + 1)
     square = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1)
     border = np.concatenate([square[:-1, 0], square[-1, :-1], square[:0:-1, -1], square[0, ::-1]])

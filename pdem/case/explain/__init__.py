@@ -1,1 +1,1 @@
-"""What `pdem explain` says: texts, examples and units of keys, laws and example cases, the search; `pdem schema`."""
+"""Texts of `pdem explain`: meaning, examples and units of keys, laws and example cases; search; `pdem schema`."""

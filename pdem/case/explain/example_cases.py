@@ -54,19 +54,19 @@ def write_example(name: str, folder: str | Path, before: Mapping[str, bytes] | N
     name : str
         One of `example_names`.
     folder : path
-        Where to write ``NAME.toml`` and the meshes beside it; made if it does not exist.
+        Folder for ``NAME.toml`` and its meshes; created if it does not exist.
     before : mapping of str to bytes, optional
-        Further files that belong to it, by their names.
+        Further files of the example, by their names.
 
     Returns
     -------
     dict of Path to bool
-        The files of the example, after those that are given the case first, and whether each was written now.
+        Files of the example, first the files of `before`, then the case; and whether each was written now.
 
     Raises
     ------
     CaseError
-        If there is no such example, a file of one of these names has other content, or the folder cannot be
+        If there is no such example, a file with one of these names has different content, or the folder cannot be
         written. In the first two cases nothing has been written.
     """
     text, folder = example_text(name), Path(folder)
@@ -97,7 +97,7 @@ def _contents(name: str, text: str) -> dict[str, bytes]:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the content of a file, empty for a folder, None if nothing exists."""
+    """Return the content of a file: empty for a folder, None if the path does not exist."""
     if path.is_file():
         return path.read_bytes()
     return b"" if path.exists() else None
@@ -174,7 +174,7 @@ def _piston() -> Mesh:
 
 
 def _blade() -> Mesh:
-    """Return an upright plate above the bed of the rotor, a diameter off the floor once it is lowered."""
+    """Return an upright plate above the bed of the rotor; when lowered, it is one diameter above the floor."""
     side, low, high = 0.024, 0.065, 0.115
     return Mesh([(-side, 0.0, low), (side, 0.0, low), (side, 0.0, high), (-side, 0.0, high)], [[0, 1, 2, 3]])
 
@@ -189,14 +189,14 @@ def _sieve() -> Mesh:
         [i * len(y) + j, (i + 1) * len(y) + j, (i + 1) * len(y) + j + 1, i * len(y) + j + 1]
         for i in range(len(x) - 1)
         for j in range(len(y) - 1)
-        if i % 2 == 0 or j % 2 == 0  # a hole lies between two bars both ways
+        if i % 2 == 0 or j % 2 == 0  # a hole is between two bars in both directions
     ]
     return Mesh(vertices, facets)
 
 
 def _ridges(base: float, crest: float) -> Mesh:
     """Return a plate of ridges across x for the shear box, from `base` to `crest` [m], beyond all its sides."""
-    # as many periods to each side as a plate goes along and the largest radius reaches
+    # periods on each side: travel of the plate plus largest radius
     number = 2 * _RIDGES * (2 * _PERIODS + 1)
     x = 0.08 * (np.arange(number + 1) / (2 * _RIDGES) - _PERIODS)
     z = np.where(np.arange(number + 1) % 2 == 0, base, crest)

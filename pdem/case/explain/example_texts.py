@@ -21,7 +21,7 @@ _GROUPS = {
 
 
 def example_groups() -> dict[str, tuple[str, ...]]:
-    """Return the names of the examples of each group, in the order in which they are read best."""
+    """Return the names of the examples of each group, in a good order for reading."""
     return dict(_GROUPS)
 
 
@@ -46,7 +46,7 @@ def example_text(name: str) -> str:
 
 
 def example_title(name: str) -> str:
-    """Return what an example is; see `title_of`."""
+    """Return the title of an example; see `title_of`."""
     return title_of(example_text(name))
 
 
@@ -60,5 +60,5 @@ def title_of(text: str) -> str:
 
 
 def example_results(name: str) -> str:
-    """Return the folder that a run of an example writes, relative to where it is started."""
+    """Return the output folder of an example, relative to the folder in which it is started."""
     return str(tomllib.loads(example_text(name))["output"]["folder"])

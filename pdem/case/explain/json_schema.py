@@ -1,4 +1,4 @@
-"""The JSON schema of a case file, and of files with many runs: what editors need to complete and check TOML."""
+"""JSON schema of a case file, and of files with many runs, with which editors complete and check TOML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a kind of file, by the draft 2020-12.
+    """Return the schema of a kind of file, according to draft 2020-12.
 
     Parameters
     ----------
@@ -37,32 +37,32 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 class _SchemaOfFile(GenerateJsonSchema):
-    """Sections as they stand in a file: without null, which TOML lacks, and with all that ``pdem explain`` says."""
+    """Sections as in a file: without null, which TOML lacks, and with the texts of ``pdem explain``."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Return False: a title would be the name of the key again."""
+        """Return False, because a title would repeat the name of the key."""
         return False
 
     def normalize_name(self, name: str) -> str:
-        """Return the name of a definition, without the types that a generic section has been made for.
+        """Return the name of a definition, without the type arguments of a generic section.
 
-        Names with numbers of objects tell those from each other, and stay as they are.
+        Names with numbers of objects stay as they are, because the numbers distinguish the objects.
         """
         return super().normalize_name(name if ":" in name else name.partition("[")[0])
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """Return the schema of a value that may be left out."""
+        """Return the schema of an optional value."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Return the schema of a value with its default, if a file can hold it in a line."""
+        """Return the schema of a value with its default, if the default can be written in one line of a file."""
         found = super().default_schema(schema)
         if found.get("default", {}) is None or isinstance(found.get("default"), dict):
             del found["default"]
         return found
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
-        """Return the schema of a list; for entries of one kind by ``items``, which all editors know."""
+        """Return the schema of a list; if all entries are of one kind, with ``items``, which all editors support."""
         found = super().tuple_schema(schema)
         kinds = found.get("prefixItems", [])
         if kinds and all(kind == kinds[0] for kind in kinds) and "items" not in found:
@@ -92,7 +92,7 @@ def _add_laws(interaction: dict[str, Any]) -> None:
     for part, models in PARTS.items():
         tables = [_table(one.text, {"model": {"const": one.model}}, one.keys) for one in models.values()]
         properties[part] = {"description": properties[part]["description"], "oneOf": tables}
-    # laws of users have keys of their own
+    # users' laws have further keys
     interaction["if"] = {"properties": {"law": {"enum": list(LAWS)}}}
     interaction["then"] = {"propertyNames": {"enum": list(properties)}}
 

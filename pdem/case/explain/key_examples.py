@@ -1,4 +1,4 @@
-"""Where examples have a key, for ``pdem explain``: a line with it in its own table, or all lines of a section."""
+"""Lines of examples with a key, for ``pdem explain``: the line of the key in a table, or all lines of a section."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _LONGEST = 12
 
 
 def is_named(owner: type[BaseModel], name: str) -> bool:
-    """Return whether the entries of a section have names that the user chooses."""
+    """Return whether the user chooses the names of the entries of a section."""
     return get_origin(owner.model_fields[name].annotation) is dict
 
 
 def example_of(fields: Sequence[tuple[type[BaseModel], str]], examples: Mapping[str, str]) -> list[str]:
-    """Return the lines of the first example that has a key; none if no example has it.
+    """Return the lines with a key from the first example that contains it; the list is empty if there is none.
 
     Parameters
     ----------
     fields : sequence of (type of BaseModel, str)
-        The section and the name of each part of the key, without names that the user chooses.
+        Section and name of each part of the key, without names that the user chooses.
     examples : mapping of str to str
-        Texts by the names that ``pdem new`` has for them.
+        Texts by their names in ``pdem new``.
     """
     names = [name for _, name in fields]
     chosen = sum(is_named(*field) for field in fields)
@@ -40,7 +40,7 @@ def example_of(fields: Sequence[tuple[type[BaseModel], str]], examples: Mapping[
 
 
 def _is_path(path: Sequence[str], names: Sequence[str], chosen: int) -> bool:
-    """Return whether a path in a file is that of a key, but for names that the user chooses."""
+    """Return whether a path in a file matches a key, regardless of names that the user chooses."""
     if len(path) > len(names) + chosen:
         return False
     rest = iter(path)
@@ -50,7 +50,7 @@ def _is_path(path: Sequence[str], names: Sequence[str], chosen: int) -> bool:
 
 
 def _places(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the path of each section and key of a file, with the lines to be shown."""
+    """Yield the path of each section and key of a file, with the lines to show."""
     lines = text.splitlines()
     header: list[str] = []
     for number, line in enumerate(lines):
@@ -75,7 +75,7 @@ def _section(lines: Sequence[str]) -> list[str]:
 
 
 def _paths(header: Sequence[str], line: str) -> Iterator[list[str]]:
-    """Yield the path of each key in a line; tables within tables are in braces."""
+    """Yield the path of each key in a line; inline tables are in braces."""
     tables: list[str] = []
     for step in _STEP.finditer(line):
         if step[1]:

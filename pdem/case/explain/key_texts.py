@@ -1,4 +1,4 @@
-"""What fields and their types say about the keys of a case file, for ``pdem explain`` and the reference of the site."""
+"""Texts about the keys of a case file from fields and their types, for ``pdem explain`` and the reference pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at m
 """Words for limits of numbers."""
 
 REQUIRED, NO_DEFAULT = "none: it has to be given, or follows from other keys", "nothing"
-"""What is said of the default of a key that is required, and of one that has none."""
+"""Texts in place of a default for a required key, and for a key without a default."""
 
 
 def models_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
@@ -49,29 +49,29 @@ def lists_of(model: type[BaseModel]) -> list[str]:
 
 
 def meaning_of(owner: type[BaseModel], name: str) -> str:
-    """Return what a key means, else the first paragraph of the docstring of its section."""
+    """Return the meaning of a key; without a text, the first paragraph of the docstring of its section."""
     return _said(owner, name, "description") or summary_of(owner)
 
 
 def units_of(owner: type[BaseModel], name: str) -> list[str]:
-    """Return the units of the numbers of a key; several if other keys decide which it is."""
+    """Return the units of the numbers of a key; several units if further keys decide on the unit."""
     unit = (_said(owner, name, "json_schema_extra") or {}).get("unit", "")
     return unit.split(" or ") if unit else []
 
 
 def _said(owner: type[BaseModel], name: str, attribute: str) -> Any:
-    """Return what the field of a key says, else that of the same key of a base class, None if none does."""
+    """Return an attribute of the field of a key, or of the same key in a base class; None if neither has it."""
     fields = (model.model_fields.get(name) for model in owner.__mro__ if issubclass(model, BaseModel))
     return next((said for field in fields if (said := getattr(field, attribute, None))), None)
 
 
 def summary_of(model: type[BaseModel]) -> str:
-    """Return the first paragraph of the docstring of a section; words of code are between backticks."""
+    """Return the first paragraph of the docstring of a section; code is between backticks."""
     return " ".join((inspect.getdoc(model) or "").split("\n\n")[0].replace("``", "`").split())
 
 
 def text_of(model: type[BaseModel], name: str) -> str:
-    """Return all that is said of a key; where the section says all about it already, the type."""
+    """Return the text on a key; if the text of the section already covers the key, its type."""
     meaning = meaning_of(model, name)
     if meaning == summary_of(model):
         field = model.model_fields[name]
@@ -80,7 +80,7 @@ def text_of(model: type[BaseModel], name: str) -> str:
 
 
 def first_sentence(model: type[BaseModel], name: str) -> str:
-    """Return the first sentence on a key; where the section says all about it already, the type."""
+    """Return the first sentence on a key; if the text of the section already covers the key, its type."""
     return re.split(r"(?<=[a-z)])\. ", text_of(model, name))[0]
 
 
@@ -124,7 +124,7 @@ def default_text(field: FieldInfo) -> str:
 
 
 def written(value: Any) -> str:
-    """Return a value as it stands in a case file."""
+    """Return a value in the notation of a case file."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What a key of the case file means: its text, type, limits, default, and an example, all read from the code."""
+"""Explanation of a key of the case file: its text, type, limits, default, and an example, all read from the code."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
 
 
 class Root(NamedTuple):
-    """What a kind of file may hold, and examples of it.
+    """Sections of a kind of file, and examples of it.
 
     Attributes
     ----------
     model : type of BaseModel
-        Its sections.
+        Sections of the file.
     examples : mapping of str to str
-        Texts of examples by the names that ``pdem new`` has for them, those first that are read best.
+        Texts of examples by their names in ``pdem new``, in a good order for reading.
     """
 
     model: type[BaseModel]
@@ -60,21 +60,22 @@ class Root(NamedTuple):
 
 
 def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
-    """Return what a key of the case file means, or where words are found.
+    """Return the explanation of a key of the case file, or a list of keys and texts with certain words.
 
     Parameters
     ----------
     key : str
-        As in messages and ``--set``: ``time.step``, ``insertions.face.radius``, ``walls[0].servo``. Names of materials,
-        interactions and motions may be there or not. Empty: all sections. What is no key is looked for in all keys,
-        models, measures and examples, and in what is said of them: ``friction``, ``rolling friction``, ``rpm``.
+        Key as in messages and ``--set``: ``time.step``, ``insertions.face.radius``, ``walls[0].servo``. Names of
+        materials, interactions and motions are optional. An empty key stands for all sections. Text that is not a key
+        is searched in the names and texts of all keys, models, measures and examples: ``friction``,
+        ``rolling friction``, ``rpm``.
     roots : mapping of str to Root, optional
-        Other kinds of files by name, with which their keys begin: ``sweep.vary.min``.
+        Further kinds of files by the name that begins their keys: ``sweep.vary.min``.
 
     Raises
     ------
     InputError
-        If there is no such key, and nothing has these words.
+        If there is no such key, and no text contains these words.
     """
     if len(key.split()) > 1:
         return _found(key.split(), roots or {}) or _nothing(key)
@@ -101,7 +102,7 @@ def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
 
 
 def _found(words: Sequence[str], roots: Mapping[str, Root]) -> str:
-    """Return a list of all that has some words, empty if nothing has them."""
+    """Return a list of the entries that contain these words; empty if there are none."""
     return found_text(words, {"": CaseData, **{name: root.model for name, root in roots.items()}})
 
 
@@ -110,7 +111,7 @@ def _nothing(words: str) -> str:
 
 
 def _place_of(parts: Sequence[str], top: type[BaseModel], skip: bool) -> tuple[list[Fields], Models]:
-    """Return the fields at each part of a key that is no chosen name, and the sections that the last may hold."""
+    """Return the fields at each part of a key except chosen names, and the sections that the last part may contain."""
     models: Models = [top]
     found: list[Fields] = []
     for number, part in enumerate(parts):
@@ -126,7 +127,7 @@ def _place_of(parts: Sequence[str], top: type[BaseModel], skip: bool) -> tuple[l
 
 
 def _mistake(parts: Sequence[str], number: int, models: Models) -> str:
-    """Return what is wrong with a part of a key, and what is allowed there."""
+    """Return the mistake in a part of a key, and the allowed names."""
     where = ".".join(parts[:number])
     allowed = list(dict.fromkeys(name for model in models for name in model.model_fields)) or model_keys(parts[:number])
     hint = nearest_key_hint(parts[number], allowed) if allowed else f"{where} is a value without keys"
@@ -139,7 +140,7 @@ def _case_examples() -> dict[str, str]:
 
 
 def _field_texts(found: Fields) -> list[str]:
-    """Return meaning, types and defaults of a key, once for all sections in which it means the same."""
+    """Return meaning, types and defaults of a key, once for all sections in which its meaning is the same."""
     owners: dict[str, Models] = {}
     for owner, name in found:
         owners.setdefault(meaning_of(owner, name), []).append(owner)
@@ -155,7 +156,7 @@ def _field_texts(found: Fields) -> list[str]:
 
 
 def _section_texts(models: Models) -> list[str]:
-    """Return what sections are, and their keys; those that all of several sections have stand once, before."""
+    """Return the texts of sections and their keys; keys that all of several sections share come first, once."""
     shared = _shared_base(models)
     before = [] if shared is None else [shared]
     without = () if shared is None else tuple(shared.model_fields)
@@ -164,7 +165,7 @@ def _section_texts(models: Models) -> list[str]:
 
 
 def _shared_base(models: Models) -> type[BaseModel] | None:
-    """Return the class with keys that several sections have in common, if there is one."""
+    """Return the class with the keys that several sections share; None if there is no such class."""
     if len(models) < 2:
         return None
     for base in models[0].__mro__:
@@ -174,14 +175,14 @@ def _shared_base(models: Models) -> type[BaseModel] | None:
 
 
 def _section_text(model: type[BaseModel], without: Sequence[str] = ()) -> str:
-    """Return what a section is, and its keys except some."""
+    """Return the text of a section and its keys, except for the keys in `without`."""
     tag = str(getattr(model, "branch", "")).removeprefix(BRANCH) if without else ""
     text = f"{tag}: {summary_of(model)}" if tag else summary_of(model)
     return "\n".join(textwrap.wrap(plain(text), WIDTH)) + _listed([model], without)
 
 
 def _listed(models: Models, without: Sequence[str] = (), *, briefly: bool = False) -> str:
-    """Return the keys of sections except some, with all that is said of them, or the first sentence."""
+    """Return the keys of sections, except for `without`, with all of their text or only the first sentence."""
     names = list(dict.fromkeys((name, model) for model in models for name in model.model_fields if name not in without))
     width = max((len(name) for name, _ in names), default=0)
     say = first_sentence if briefly else text_of
@@ -189,7 +190,7 @@ def _listed(models: Models, without: Sequence[str] = (), *, briefly: bool = Fals
 
 
 def model_texts(parts: Sequence[str]) -> list[str]:
-    """Return the models of a part of a contact law, or the laws, with their keys, if that is what the key is."""
+    """Return the models of a part of a contact law, or the laws, with their keys; empty if the key names neither."""
     width = max((len(_name(key)) for _, keys in _models_of(parts) for key in keys), default=0)
     return [
         "\n".join([head, *(f"  {_name(key):<{width}}  {_meaning(key)}" for key in keys)])
@@ -198,13 +199,13 @@ def model_texts(parts: Sequence[str]) -> list[str]:
 
 
 def model_keys(parts: Sequence[str]) -> list[str]:
-    """Return the keys that the models of a part of a contact law have."""
+    """Return the keys of all models of a part of a contact law."""
     names = dict.fromkeys(key.name for _, keys in _models_of(parts) for key in keys)
     return ["model", *names] if names else []
 
 
 def model_key_texts(parts: Sequence[str]) -> list[str]:
-    """Return what the models that have a key say about it; nothing where it is no key of models."""
+    """Return the texts of all models that have a key; empty if no model has it."""
     if len(parts) < 2 or parts[0] != "interactions":
         return []
     if parts[-2] not in (*PARTS, "law") and parts[-1] in Interaction.model_fields:
@@ -219,7 +220,7 @@ def model_key_texts(parts: Sequence[str]) -> list[str]:
 
 
 def _models_of(parts: Sequence[str]) -> list[tuple[str, Iterable[Key]]]:
-    """Return a line about each model that a key may name, and its keys."""
+    """Return a line about each model that a key may name, with the keys of the model."""
     if parts[0] != "interactions" or parts[-1] not in (*PARTS, "law"):
         return []
     if parts[-1] == "law":
@@ -232,14 +233,14 @@ def _name(key: Key) -> str:
 
 
 def _meaning(key: Key) -> str:
-    """Return what a key of a model is, and its choices or its default."""
+    """Return the meaning of a key of a model, with its choices or its default."""
     choices = f" {_kind(key)}" if key.choices else ""
     default = "" if key.default is None else f" (default: {written(key.default)})"
     return f"{key.text}{choices}{default}"
 
 
 def _kind(key: Key) -> str:
-    """Return what values of a key are allowed."""
+    """Return the allowed values of a key."""
     if key.choices:
         return " or ".join(map(written, key.choices))
     limits = {"gt": key.above, "ge": key.at_least, "lt": key.below, "le": key.at_most}

@@ -28,18 +28,18 @@ _NEAR = 0.8
 
 
 class SearchEntry(NamedTuple):
-    """Something that can be found.
+    """An entry that a search can return.
 
     Attributes
     ----------
     name : str
-        As in ``pdem explain``, or as it stands in a file.
+        Name as in ``pdem explain``, or as in a file.
     line : str
-        What it is, in one sentence.
+        Explanation in one sentence.
     text : str
-        All that is said of it.
+        Full text.
     others : tuple of str
-        Other places where the same is found, or the models that have it.
+        Further keys with the same text, or the models that have the key.
     """
 
     name: str
@@ -49,14 +49,14 @@ class SearchEntry(NamedTuple):
 
 
 def search(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> list[SearchEntry]:
-    """Return all that has all of some words, best first: in its name, then in values, then in its text.
+    """Return all entries that contain all of some words; first matches of the name, then of values, then of the text.
 
     Parameters
     ----------
     words : sequence of str
         Words or parts of them; hyphens, underscores and capitals do not matter.
     roots : mapping of str to type of BaseModel
-        Sections of the kinds of files, by the name with which their keys begin; empty for the case file.
+        Sections of the kinds of files, by the name that begins their keys; empty for the case file.
     """
     wanted = [_plain_word(word) for word in words if _plain_word(word)]
     if not wanted:
@@ -69,7 +69,7 @@ _NOT_FOUND = 4
 
 
 def _rank(entry: SearchEntry, wanted: Sequence[str]) -> int:
-    """Return 0 for words that are the last part of a name, 1 for parts of it, 2 for the sentence, 3 for the text."""
+    """Return 0 for words in the last part of a name, 1 in further parts of it, 2 in the sentence, 3 in the text."""
     name, line, text = (_plain_word(part) for part in (entry.name, entry.line, f"{entry.text} {entry.others}"))
     last = re.split(r"[.=]", name)[-1].strip(' "')
     if all(word == last for word in wanted):
@@ -85,7 +85,7 @@ def _plain_word(text: str) -> str:
 
 
 def _entries(roots: Mapping[str, type[BaseModel]]) -> Iterator[SearchEntry]:
-    """Yield all that can be found."""
+    """Yield all entries."""
     for name, root in roots.items():
         yield from _keys(f"{name}." if name else "", root)
         yield from _kinds(f"{name}." if name else "", root)
@@ -96,7 +96,7 @@ def _entries(roots: Mapping[str, type[BaseModel]]) -> Iterator[SearchEntry]:
 
 
 def _merged(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
-    """Return entries in which those of one last key and one text stand once."""
+    """Return entries with one entry for all keys of the same last name and the same text."""
     found: dict[tuple[str, str], SearchEntry] = {}
     for one in entries:
         key = re.split(r"\.(?=[^.]*$)", one.name)[-1], one.line
@@ -116,7 +116,7 @@ def _keys(before: str, root: type[BaseModel]) -> Iterator[SearchEntry]:
 
 
 def _kinds(before: str, root: type[BaseModel]) -> Iterator[SearchEntry]:
-    """Yield the kinds of a table that a key tells apart, such as shapes of walls, distributions, measures."""
+    """Yield the kinds of a table that differ by the value of a key: shapes of walls, distributions, measures."""
     seen = set()
     for key, fields in all_keys(root).items():
         for owner, name in fields:
@@ -127,7 +127,7 @@ def _kinds(before: str, root: type[BaseModel]) -> Iterator[SearchEntry]:
 
 
 def _models() -> Iterator[SearchEntry]:
-    """Yield contact laws, models of their parts, and the keys of these."""
+    """Yield contact laws, models of their parts, and the keys of these models."""
     pair = f"interactions.{CHOSEN}"
     for name, law in LAWS.items():
         yield SearchEntry(f'{pair}.law = "{name}"', law.normal.text)
@@ -141,7 +141,7 @@ def _models() -> Iterator[SearchEntry]:
 
 
 def found_text(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> str:
-    """Return a list of all that has some words, or one that is like it, a line for each; empty if nothing has them."""
+    """Return a list of entries with some words, or with a similar word, one line each; empty if there are none."""
     found, head = search(words, roots), f"{' '.join(words)}: found in"
     if not found and len(words) == 1:
         meant = _meant_word(words[0], roots)
@@ -154,7 +154,7 @@ def found_text(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> st
 
 
 def _meant_word(word: str, roots: Mapping[str, type[BaseModel]]) -> str:
-    """Return the key within a section that a word of another program means, or one that is spelt like it."""
+    """Return the key within a section that corresponds to a word of a foreign program, or a key spelt similarly."""
     names = sorted({key.rpartition(".")[2] for root in roots.values() for key in all_keys(root) if "." in key})
     foreign = foreign_key(word, names)
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=_NEAR)
@@ -163,13 +163,13 @@ def _meant_word(word: str, roots: Mapping[str, type[BaseModel]]) -> str:
 
 
 def _others(names: Sequence[str]) -> str:
-    """Return where else something is found."""
+    """Return the further locations of an entry as text."""
     shown = ", ".join(dict.fromkeys(names[:_OTHERS]))
     return f" ({shown}{', ...' if len(names) > _OTHERS else ''})" if names else ""
 
 
 def listed(name: str, text: str, width: int) -> str:
-    """Return a name and its text, wrapped behind a column for names of a width."""
+    """Return a name and its text, wrapped after a column of a certain width for names."""
     lines = textwrap.wrap(text, max(WIDTH - width - 4, 40)) or [""]
     if len(name) > width:
         return "\n".join([f"  {name}", *(f"  {'':<{width}}  {line}" for line in lines)])

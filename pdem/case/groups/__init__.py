@@ -1,1 +1,1 @@
-"""Groups of particles of a case: those it begins with, those that come, their sizes, shapes, files and places."""
+"""Groups of particles of a case: initial and inserted particles, their sizes, shapes, files and positions."""

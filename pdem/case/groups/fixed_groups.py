@@ -1,4 +1,4 @@
-"""Groups of particles that are fixed: a rough bottom, grains that are glued to a wall. They never move."""
+"""Groups of fixed particles, such as a rough bottom or grains glued to a wall. They never move."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     Column = tuple[str, str]
 
 FIXED = "fixed"
-"""Name of a group of fixed particles that has none."""
+"""Name of a group of fixed particles without a name."""
 
 
 def fixed_groups(case: CaseData) -> dict[str, ParticleGroup]:
-    """Return the fixed groups of a case by their names; the first one is number 1, and so on."""
+    """Return the fixed groups of a case by their names, in the order of their numbers, which begin at 1."""
     return {group.name or FIXED: group for group in case.particles if group.fixed}
 
 
@@ -31,7 +31,7 @@ def has_fixed(case: CaseData) -> bool:
 
 
 def number_of_fixed(case: CaseData, index: int) -> int:
-    """Return the number of a group among those that are fixed, 0 if its particles move."""
+    """Return the number of a group among the fixed groups, 0 if its particles move."""
     return sum(group.fixed for group in case.particles[: index + 1]) if case.particles[index].fixed else 0
 
 
@@ -46,7 +46,7 @@ def fixed_columns(case: CaseData) -> list[Column]:
 
 
 def partner_text(case: CaseData, material: str, *, is_wall: bool) -> str:
-    """Return the partner of a particle in words: a particle of a material, a wall of it, or what is fixed."""
+    """Return the partner of a particle in words: a particle or wall of a material, or a fixed particle or wall."""
     if not is_wall:
         return material
     walls = any(wall.material == material for wall in case.walls) or not has_fixed(case)
@@ -72,5 +72,5 @@ def fixed_problems(case: CaseData) -> Iterator[Problem]:
                 text = "moves particles, and fixed = true lets them rest; keep one of them"
                 yield Problem((*where, key), text)
         if deforms(case):
-            text = "keeps particles in their places, and those of a box that deforms move with it; leave one out"
+            text = "fixes particles, but all particles of a box that deforms move with it; leave one out"
             yield Problem((*where, "fixed"), text)

@@ -1,7 +1,7 @@
-"""Sizes of the particles of groups and insertions, be they spheres or clusters.
+"""Sizes of the particles of groups and insertions, both spheres and clusters.
 
-The radius of a cluster is that of the sphere of its volume, so that masses and numbers follow as for spheres. Where
-room is needed, what counts is how far it reaches.
+The radius of a cluster is the radius of the sphere with the same volume, so that masses and numbers follow as for
+spheres. Where space is needed, the reach of the cluster matters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def group_sizes(case: CaseData, group: Group) -> SizeDistribution | None:
-    """Return the distribution of the radii of a group, None if they come from a file.
+    """Return the distribution of the radii of a group; None if they come from a file.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def insertion_sizes(case: CaseData, insertion: Insertion) -> SizeDistribution:
 
 
 def reach_of(case: CaseData, group: Group) -> float:
-    """Return how far particles of a group reach from their centre, over their radius: 1 for spheres."""
+    """Return the reach of particles of a group from their centre, divided by their radius: 1 for spheres."""
     if group.shape is None:
         return 1.0
     shape = shape_of(case, group.shape)
@@ -62,7 +62,7 @@ def mean_room(case: CaseData, group: Group, sizes: SizeDistribution) -> float:
 
 
 def largest_cluster_reach(case: CaseData) -> float:
-    """Return how far the largest clusters of a case reach from their centres [m], 0 without any."""
+    """Return the largest reach of the clusters of a case from their centres [m]; 0 without clusters."""
     groups: list[Group] = [*case.particles, *case.insertions]
     sizes = [(group, group_sizes(case, group)) for group in groups if group.shape is not None]
     return max((reach_of(case, group) * size.largest for group, size in sizes if size is not None), default=0.0)
@@ -81,10 +81,10 @@ def sphere_limits(case: CaseData, group: Group) -> tuple[float, float] | None:
 
 
 def mass_shares(case: CaseData) -> dict[str, float]:
-    """Return for each material that clusters are of which part of its own mass a sphere shows at least.
+    """Return, for each material of clusters, the least effective mass of a sphere over the mass of that sphere.
 
-    A rigid body shows a contact no less mass than the sphere that is touched would by itself, but where many spheres
-    share the same material, and are touched at once, each shows less.
+    In a contact, the effective mass of a rigid body is no less than the mass of the touched sphere alone. But where
+    many spheres share the same material, and several contacts act at the same time, each has a smaller share.
     """
     shares: dict[str, float] = {}
     groups: list[Group] = [*case.particles, *case.insertions]
@@ -96,6 +96,6 @@ def mass_shares(case: CaseData) -> dict[str, float]:
 
 
 def least_mass(case: CaseData, material: str, radius: float) -> float:
-    """Return the least mass [kg] that a sphere of a material and radius [m] shows, see `mass_shares`."""
+    """Return the least effective mass [kg] of a sphere of a material and radius [m]; see `mass_shares`."""
     density, share = case.materials[material].density or 0.0, mass_shares(case).get(material, 1.0)
     return density * 4.0 / 3.0 * math.pi * radius**3 * share

@@ -65,17 +65,17 @@ def initial_particles(
     case : Case
         The case.
     meshes : sequence of Mesh, optional
-        Of its walls; read from their files if missing.
+        Meshes of the walls; read from their files by default.
     progress : bool
         Show the progress of a random fill on standard error, if it takes some seconds.
     over : Exchange, optional
-        The ranks that make the particles together; this process alone unless given. Then collective.
+        Ranks that create the particles together; by default this process alone. The call is then collective.
 
     Returns
     -------
     ParticleTable
-        Of the particles in this rank's part of space, sorted by id, by name of the field: ``id`` (n,), of all ranks
-        0, 1, ..., ``material`` (n,) index in the order of the case's
+        Columns of the particles in this rank's part of space, sorted by id, by name of the field: ``id`` (n,), over all
+        ranks 0, 1, ..., ``material`` (n,) index in the order of the case's
         materials, ``radius`` (n,) in m, ``position``, ``velocity``, ``angular_velocity`` (n, 3) in m, m/s,
         rad/s. Without groups all are empty. Positions are inside the domain along its periodic axes.
 
@@ -115,7 +115,7 @@ def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
 
 
 def _placed_groups(case: Case, surroundings: Surroundings, progress: bool, over: Exchange) -> list[PlacedGroup]:
-    """Return this rank's parts of all groups: those of the case or a file, lattices, packed and random ones."""
+    """Return this rank's parts of all groups with positions: of the case or a file, lattices, packed, random."""
     fixed = {index: _fixed_group(case, index, over) for index, group in enumerate(case.particles) if group.fill is None}
     placed = list(fixed.values())
     groups: list[PlacedGroup] = []
@@ -165,7 +165,7 @@ def _request(case: Case, index: int) -> FillRequest:
     density = case.materials[group.material].density
     if density is None:
         assert group.fixed, "a checked case has densities of all materials of particles that move"
-        density = 1.0  # of which nothing follows
+        density = 1.0  # without any effect
     where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
     forces = packing_forces(case, index, sizes)
     if group.shape is None:
@@ -222,7 +222,7 @@ def _set_velocities(placed: PlacedGroup, group: ParticleGroup, dimension: int) -
 
 
 def _table(case: Case, groups: list[PlacedGroup], over: Exchange) -> Table:
-    """Return the particles of all groups, of each cluster one row: its first id, and how far it reaches. Collective."""
+    """Return the particles of all groups; a cluster is one row with its first id and its reach. Collective."""
     materials = [
         np.full(len(one.radius), case.material_index(group.material))
         for one, group in zip(groups, case.particles, strict=True)
@@ -244,7 +244,7 @@ def _table(case: Case, groups: list[PlacedGroup], over: Exchange) -> Table:
 
 
 def _require_distinct(case: Case, particles: dict[str, NDArray[Any]], over: Exchange) -> None:
-    """Refuse particles at one point; such have the same owner."""
+    """Reject particles with the same centre; such particles have the same owner."""
     position = particles["position"]
     found = None
     pair = coincident_pair(position, case.domain)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[Integers]:
-    """Return the ids of the particles of each group, of clusters those of their first members. Collective.
+    """Return the ids of the particles of each group; for clusters the ids of their first members. Collective.
 
     Groups have been placed with one id for each cluster, in the same order.
     """
@@ -67,7 +67,7 @@ def orientations(
 ) -> Floats:
     """Return unit quaternions (n, 4), w first, by which particles of a group are turned from how they are drawn.
 
-    Those of random ones are keyed by particles and attempts, (n,) each.
+    Random orientations are keyed by particles and attempts, (n,) each.
     """
     wanted = group.orientation
     if wanted == "random" or isinstance(wanted, RandomTurn):
@@ -81,7 +81,7 @@ def orientations(
 
 
 def with_members(case: Case, table: Table) -> ParticleTable:
-    """Return particles with the members of clusters in place of these, sorted by id."""
+    """Return particles in which the members of clusters replace the clusters, sorted by id."""
     shape = table.pop("shape", None)
     orientation = table.pop("orientation", None)
     if shape is None or orientation is None:
@@ -100,7 +100,7 @@ def with_members(case: Case, table: Table) -> ParticleTable:
 
 
 def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) -> Table:
-    """Make the members of fixed clusters fixed spheres; return the other clusters. `fixed` is of each cluster (n,)."""
+    """Turn members of fixed clusters into fixed spheres; return the moving clusters. `fixed` (n,) is by cluster."""
     order = np.argsort(clusters["number"])
     at = order[np.searchsorted(clusters["number"], members["cluster"], sorter=order)]
     members["fixed"] = fixed[at]
@@ -109,12 +109,12 @@ def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) ->
 
 
 def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
-    """Return the columns of the members of clusters, and those of the clusters.
+    """Return the columns of the members of clusters, and the columns of the clusters.
 
-    They are made from what `pdem.particles.clusters.cluster_members.cluster_columns` takes, and maybe ``liquid``.
+    `placed` has the arguments of `pdem.particles.clusters.cluster_members.cluster_columns`, and optionally ``liquid``.
     """
     shapes = list(shapes_of(case).values())
-    density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed ones may have none
+    density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed particles may have no density
     clusters = cluster_columns(shapes, placed, density)
     columns = member_columns(shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed})
     table, particles = Clusters(shape_arrays(shapes)), Particles(columns)

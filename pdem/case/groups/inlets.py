@@ -1,4 +1,4 @@
-"""What an insertion of a case means: its face, rate, velocity, interval, and where its particles come in."""
+"""Interpretation of an insertion of a case: its face, rate, velocity, interval, and the region of new particles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pdem.particles.inlets import Inlet
 
 LAYER_DEPTH = 4.0
-"""Depth of the layer that comes through a face from one event to the next, over the largest radius, by default."""
+"""Default depth of the layer that enters through a face between two events, over the largest radius."""
 
 
 def face_of(case: CaseData, index: int) -> Face | None:
@@ -36,19 +36,19 @@ def face_of(case: CaseData, index: int) -> Face | None:
     Raises
     ------
     CaseError
-        If it is no plane, or its mesh cannot be read.
+        If the face is not plane, or its mesh cannot be read.
     """
     given = case.insertions[index].face
     return None if given is None else face_at(case, given, ["insertions", index, "face"])
 
 
 def face_at(case: CaseData, given: PolygonFace | DiscFace | MeshFace | WallFace, where: list[str | int]) -> Face:
-    """Return the face that a case gives at a location.
+    """Return the face at a location of a case.
 
     Raises
     ------
     CaseError
-        If it is no plane, or its mesh cannot be read.
+        If the face is not plane, or its mesh cannot be read.
     """
     try:
         if isinstance(given, WallFace):
@@ -59,12 +59,12 @@ def face_at(case: CaseData, given: PolygonFace | DiscFace | MeshFace | WallFace,
 
 
 def face_given(given: PolygonFace | DiscFace) -> Face:
-    """Return a face that needs no file.
+    """Return a face that is defined without a file.
 
     Raises
     ------
     InputError
-        If it is no plane.
+        If the face is not plane.
     """
     if isinstance(given, DiscFace):
         return disc(given.centre, given.normal, given.radius)
@@ -89,12 +89,12 @@ def _face_of_wall(case: CaseData, given: WallFace) -> Face:
 
 
 def rate_of(case: CaseData, insertion: Insertion) -> Rate | None:
-    """Return the rate of an insertion in kg/s or 1/s, None if all is asked for at once.
+    """Return the rate of an insertion in kg/s or 1/s; None if all particles are requested at the same time.
 
     Raises
     ------
     CaseError
-        If it is in a file that cannot be used, or a rate there is negative.
+        If the file of the rate cannot be used, or contains a negative rate.
     """
     given = insertion.rate
     if given is None:
@@ -120,19 +120,19 @@ def mean_velocity(insertion: Insertion, face: Face | None) -> Floats:
 
 
 def largest_insertion_speed(case: CaseData, insertion: Insertion) -> float:
-    """Return the largest speed with which particles of an insertion come in [m/s]."""
+    """Return the largest speed of newly inserted particles of an insertion [m/s]."""
     mean = insertion.mean
     size = abs(mean) if isinstance(mean, (int, float)) else math.hypot(*mean)
     return size + insertion.spread * math.sqrt(case.domain.dimension)
 
 
 def largest_reach(case: CaseData, insertion: Insertion) -> float:
-    """Return how far the largest particles of an insertion reach from their centres [m]."""
+    """Return the reach of the largest particles of an insertion from their centres [m]."""
     return reach_of(case, insertion) * insertion_sizes(case, insertion).largest
 
 
 def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> float:
-    """Return the interval of events of an insertion [s]; infinite if its particles stay where they come in."""
+    """Return the interval of events of an insertion [s]; infinite if its particles do not leave its region."""
     if insertion.every is not None:
         return insertion.every
     velocity = mean_velocity(insertion, face)
@@ -148,13 +148,13 @@ def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> floa
 
 
 def _passage(way: float, speed: float, acceleration: float) -> float:
-    """Return the time to go a way [m] from a speed [m/s] with an acceleration [m/s^2]."""
+    """Return the time to cover a distance [m] from a speed [m/s] with an acceleration [m/s^2]."""
     final = math.sqrt(speed**2 + 2.0 * acceleration * way)
     return 2.0 * way / (speed + final) if final > 0.0 else math.inf
 
 
 def inlet_of(case: CaseData, insertion: Insertion, face: Face | None, interval: float) -> Inlet:
-    """Return where the particles of an insertion come in, with events at an interval [s]."""
+    """Return the inlet of an insertion with events at an interval [s]."""
     if face is not None:
         velocity = mean_velocity(insertion, face)
         return FaceInlet(face, velocity, interval, largest_reach(case, insertion), case.domain)

@@ -1,4 +1,4 @@
-"""The forces of the contacts of a case as packings under a pressure take them."""
+"""Contact forces of a case in the form that packings under a pressure need."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 _SMALL = 1e-3
-"""Overlap over the radius about which forces are looked at."""
+"""Overlap over the radius at which forces are evaluated."""
 
 _POWERS = {(1.0, 0.0), (1.5, 0.5), (1.5, 0.0), (1.0, 0.5)}
-"""Powers of overlap and effective radius that packings know: roots have the same bits on any machine."""
+"""Powers of overlap and effective radius that packings support: such roots have the same bits on any machine."""
 
 
 def packing_forces(case: Case, index: int, sizes: SizeDistribution) -> ContactForces | None:
-    """Return the forces of contacts of a group that is packed to a pressure, None for other groups.
+    """Return the contact forces of a group that is packed to a pressure; None for a group without a pressure.
 
     Raises
     ------
     CaseError
-        If its particles adhere, or forces are no powers of overlap and radius that packings know.
+        If its particles adhere, or forces are not powers of overlap and radius that packings support.
     """
     group = case.particles[index]
     if group.fill is None or group.fill.pressure is None:
@@ -41,7 +41,7 @@ def packing_forces(case: Case, index: int, sizes: SizeDistribution) -> ContactFo
     walls = [wall for wall, here in zip(case.walls, walls_present(case, 0), strict=True) if here]
     others = [_power_law(case, (group.material, wall.material), radius, where) for wall in walls]
     if any(other[:2] != one[:2] for other in others):
-        text = "is not known where walls have forces of another power of the overlap than particles; use one law"
+        text = "requires that the forces of walls have the same power of the overlap as those of particles; use one law"
         raise CaseError(f"{where}: {text}")
     return ContactForces(group.fill.pressure, *one, tuple(other[2] for other in others))
 
@@ -51,7 +51,7 @@ def _power_law(case: Case, pair: Pair, radius: float, where: str) -> tuple[float
     name = "-".join(pair)
     law = case.interaction(*pair)
     if law is not None and law.adhesion:
-        raise CaseError(f"{where}: is not known where contacts adhere ({name}); use volume_fraction, or leave it out")
+        raise CaseError(f"{where}: cannot be used where contacts adhere ({name}); use volume_fraction, or leave it out")
 
     def force(overlap: float, size: float) -> float:
         return contact_force(case, pair, size * radius, overlap * _SMALL * radius)
@@ -63,6 +63,6 @@ def _power_law(case: Case, pair: Pair, radius: float, where: str) -> tuple[float
         for a, b in ((0.25, 1.0), (4.0, 1.0), (1.0, 0.25), (4.0, 0.5))
     )
     if not known:
-        text = f"is not known by the forces of {name}, which are no power 1 or 1.5 of the overlap; use volume_fraction"
+        text = f"needs forces with the power 1 or 1.5 of the overlap, unlike those of {name}; use volume_fraction"
         raise CaseError(f"{where}: {text}")
     return power, size, base / ((_SMALL * radius) ** power * radius**size)

@@ -20,7 +20,7 @@ _known: dict[tuple[str, int, int], FileLimits] = {}
 
 
 class FileLimits(NamedTuple):
-    """Smallest radius [m], infinite without particles, largest speed [m/s], and largest radius [m], 0 without any."""
+    """Smallest radius [m], infinite without particles; largest speed [m/s]; largest radius [m], 0 without particles."""
 
     radius: float
     speed: float
@@ -28,18 +28,18 @@ class FileLimits(NamedTuple):
 
 
 def particle_file_limits(case: CaseData, index: int) -> FileLimits:
-    """Return the limits of the file of a group of particles, which is read piece by piece and only once.
+    """Return the limits of the file of a group of particles. The file is read in pieces, and only once.
 
     Raises
     ------
     CaseError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = case.file(case.particles[index].file or "")
     try:
         status = path.stat()
     except OSError:
-        return _limits(case, index, 1)  # which says what is wrong
+        return _limits(case, index, 1)  # raises the error with the reason
     key = str(path.absolute()), status.st_mtime_ns, status.st_size
     if key not in _known:
         _known[key] = _limits(case, index, 1 + status.st_size // PIECE_BYTES)

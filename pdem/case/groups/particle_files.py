@@ -41,9 +41,9 @@ def read_particle_file(case: CaseData, index: int, part: int = 0, parts: int = 1
     case : CaseData
         The case.
     index : int
-        Of the group, which must have a file.
+        Index of the group, which must have a file.
     part, parts : int
-        Which part, from 0 on, and of how many. Parts follow each other; some may be empty.
+        Index of the part, from 0 on, and number of parts. Parts are consecutive; some may be empty.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def read_particle_file(case: CaseData, index: int, part: int = 0, parts: int = 1
     Raises
     ------
     CaseError
-        With the file, the line or particle and the problem: no such file, another format, a wrong number of columns,
-        text in place of a number, a number that is not finite, a radius that is not positive.
+        With the file, the line or particle and the problem: a missing file, an unsupported format, a wrong number of
+        columns, text instead of a number, a number that is not finite, a radius that is not positive.
     """
     name = case.particles[index].file or ""
     path = case.file(name)
@@ -73,7 +73,7 @@ def read_particle_file(case: CaseData, index: int, part: int = 0, parts: int = 1
 
 
 def _newest_in(folder: Path) -> str:
-    """Return a hint on the newest checkpoint of a folder, from which particles can be read."""
+    """Return a hint to the newest checkpoint of a folder, from which particles can be read."""
     from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 
     checkpoints = CheckpointFolder(folder).paths()
@@ -103,7 +103,7 @@ def _read(path: Path, part: int, parts: int) -> Columns:
 
 def _npz_columns(path: Path, part: int, parts: int) -> Columns:
     try:
-        # opened here, so that it is closed even if it is no archive
+        # opened here, so that it is closed even if it is not an archive
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = {name.removesuffix(".npy"): name for name in archive.namelist()}
             arrays = {name: _Member(archive, members[name]) for name in _SHAPES if name in members}
@@ -113,7 +113,7 @@ def _npz_columns(path: Path, part: int, parts: int) -> Columns:
 
 
 class _Member:
-    """An array of an ``.npz`` file, whose rows are read when they are asked for."""
+    """An array of an ``.npz`` file with rows that are read on access."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive, self._name = archive, name

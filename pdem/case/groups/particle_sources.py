@@ -1,4 +1,4 @@
-"""All particles that a case can ever have: those of its groups and of its insertions."""
+"""All particles that can occur in a case, from its groups and insertions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def particle_materials(case: CaseData) -> list[str]:
-    """Return the materials of all particles that move, each once."""
+    """Return the materials of all moving particles, each once."""
     names = [group.material for group in case.particles if not group.fixed]
     return list(dict.fromkeys([*names, *(one.material for one in case.insertions)]))
 
 
 def largest_given_radius(case: CaseData) -> float:
-    """Return the largest radius [m] of particles whose sizes are not in files; of clusters how far they reach."""
+    """Return the largest radius [m] of particles with sizes in the case file; for clusters the largest reach."""
     groups: list[Group] = [*case.particles, *case.insertions]
     sizes = [(one, group_sizes(case, one)) for one in groups if not is_in_file(case, one.shape)]
     return max((reach_of(case, one) * size.largest for one, size in sizes if size is not None), default=0.0)
 
 
 def smallest_radii(case: CaseData) -> dict[str, float]:
-    """Return the smallest radius of the particles of each material that move [m].
+    """Return the smallest radius of the moving particles of each material [m].
 
     Raises
     ------
@@ -53,7 +53,7 @@ def largest_radii(case: CaseData) -> dict[str, float]:
 def _radii(case: CaseData, *, moving: bool = False) -> dict[str, list[tuple[float, float]]]:
     """Return the smallest and the largest radius of each group and insertion that has particles, by material [m].
 
-    With `moving` without groups that are fixed.
+    With `moving`, fixed groups are left out.
     """
     ends: dict[str, list[tuple[float, float]]] = {}
     for index, group in enumerate(case.particles):
@@ -72,7 +72,7 @@ def _file_ends(case: CaseData, index: int) -> tuple[float, float]:
 
 
 def largest_first_speed(case: CaseData) -> float:
-    """Return the largest speed with which particles begin or come in [m/s].
+    """Return the largest speed of initial and newly inserted particles [m/s].
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Particles in text: a line each, of which a rank reads those that begin in its part of the bytes."""
+"""Particles in text, one per line. A rank reads the lines that begin in its part of the bytes."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class Unusable(Exception):
 
 
 class _Layout(NamedTuple):
-    """How a file is laid out.
+    """Layout of a file.
 
     Attributes
     ----------
     begin : int
-        Offset behind the line of names, 0 without one.
+        Offset after the line of names; 0 without such a line.
     columns : tuple of str
         Quantities of the columns.
     sign : str
-        What divides columns, if nothing else does.
+        Character that separates columns; empty for white space.
     """
 
     begin: int
@@ -69,7 +69,7 @@ def text_columns(path: Path, part: int, parts: int) -> Columns:
     path : Path
         The file.
     part, parts : int
-        Which part, from 0 on, and of how many.
+        Index of the part, from 0 on, and number of parts.
 
     Returns
     -------
@@ -92,12 +92,12 @@ def text_columns(path: Path, part: int, parts: int) -> Columns:
 
 
 def check_rows(position: Any, radius: Any, other: Any, name: Callable[[int], str]) -> None:
-    """Require finite numbers and positive radii; `name` says how a row is called.
+    """Require finite numbers and positive radii; `name` returns the name of a row.
 
     Raises
     ------
     Unusable
-        Naming the first row that is wrong.
+        With the first wrong row.
     """
     finite = np.isfinite(position).all(axis=1) & np.isfinite(radius) & np.isfinite(other).all(axis=1)
     if not finite.all():
@@ -108,7 +108,7 @@ def check_rows(position: Any, radius: Any, other: Any, name: Callable[[int], str
 
 
 def _opened(path: Path) -> IO[bytes]:
-    r"""Open a file whose lines end in ``\n``, as bytes with the digits of ASCII; others are read whole."""
+    r"""Open a file of ASCII digits and lines that end in ``\n`` as bytes; any other file is read as a whole."""
     with path.open("rb") as file:
         head = file.read(_PIECE)
     if is_wide(head) or (b"\n" not in head and b"\r" in head):
@@ -135,7 +135,7 @@ def _columns(file: IO[bytes], part: int, parts: int) -> Columns:
     except (TextError, Unusable):
         if not begin:
             raise
-        table = _table(data, 1 + _lines_before(file, begin), layout)  # raises it again, with the right line
+        table = _table(data, 1 + _lines_before(file, begin), layout)  # raises the error again, with the right line
     columns = {"radius": table[:, layout.columns.index("radius")].copy()}
     for vector, letter in _VECTORS.items():
         if f"{letter}x" in layout.columns:
@@ -144,7 +144,7 @@ def _columns(file: IO[bytes], part: int, parts: int) -> Columns:
 
 
 def _line_at(file: IO[bytes], offset: int) -> int:
-    """Return where the first line begins that begins at an offset or behind it."""
+    """Return the offset of the first line that begins at or after an offset."""
     if offset == 0:
         return 0
     file.seek(offset - 1)
@@ -162,7 +162,7 @@ def _lines_before(file: IO[bytes], offset: int) -> int:
 
 
 def _layout(file: IO[bytes]) -> _Layout:
-    """Return how a file is laid out, by its first line of names or numbers; x, y, z and radius without any."""
+    """Return the layout of a file from its first line of names or numbers; without any, x, y, z and radius."""
     file.seek(0)
     number, commented = 0, NumberRow(0, "", [])
     while line := file.readline(_PIECE):
@@ -182,7 +182,7 @@ def _layout(file: IO[bytes]) -> _Layout:
 
 
 def _named(row: NumberRow, begin: int) -> _Layout:
-    """Return the layout that a line of names says."""
+    """Return the layout that a line of names specifies."""
     meanings = tuple(meaning_of(name) for name in row.fields)
     sign = divider_of(row.line)
     if not any(meanings) and len(meanings) in _WIDTHS:
@@ -201,7 +201,7 @@ def _named(row: NumberRow, begin: int) -> _Layout:
 
 
 def _require_usual(row: NumberRow) -> None:
-    """Refuse a comment before the numbers that names columns otherwise than they are read."""
+    """Reject a comment before the numbers that names the columns in a different order than they are read."""
     meanings = tuple(meaning_of(name) for name in row.fields)
     _require_radii(row, meanings)
     require_si(row.fields)
@@ -237,7 +237,7 @@ def _table(data: bytes, first_line: int, layout: _Layout) -> Floats:
 
 
 def _wrong_width(found: int, layout: _Layout) -> str:
-    """Return what a line has in place of the columns that the lines before it have."""
+    """Return a text that compares a line's number of columns with that of the lines before it."""
     width = len(layout.columns)
     if layout.begin:
         return f"{counted(found, 'column')}; allowed: {width}, as the line of names"
@@ -251,5 +251,5 @@ def _numbers(rows: list[NumberRow]) -> Floats:
     except TextError:
         for row in rows:
             if not all(map(is_number, row.fields)):
-                finite_numbers(row)  # which names the line and the word
+                finite_numbers(row)  # raises an error with the line and the word
         raise

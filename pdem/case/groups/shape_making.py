@@ -1,4 +1,4 @@
-"""Shapes made from their sections: apart from `pdem.case.groups.shapes`, because this needs compiled code."""
+"""Creation of shapes from their sections, separate from `pdem.case.groups.shapes` because it needs compiled code."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def made_shape(section: Shape, path: Path | None, stamp: int | None) -> tuple[Cl
     Parameters
     ----------
     section : Shape
-        Of the case.
+        Section of the case.
     path : Path or None
         Its file.
     stamp : int or None
-        Tells files apart that have been written again.
+        Modification time, by which a rewritten file is recognised.
 
     Raises
     ------
     InputError, MeshError
-        If the file cannot be used, or mass properties belong to no body.
+        If the file cannot be used, or the mass properties are not those of a body.
     """
     found = _spheres(section, path)
     solids, wanted = mass_rules(found), section.mass_properties
@@ -63,7 +63,7 @@ def _spheres(section: Shape, path: Path | None) -> ShapeFile:
 
 
 def _require_inside(solid: Solid, spheres: SphereList, where: str) -> None:
-    """Require that a centre of mass is in the box around the spheres, as it is of every body."""
+    """Require that a centre of mass is inside the box around the spheres, as for every real body."""
     reach = spheres.radius[:, None]
     lower, upper = (spheres.centre - reach).min(axis=0), (spheres.centre + reach).max(axis=0)
     if ((solid.centre < lower) | (solid.centre > upper)).any():

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 def has_clusters(case: CaseData) -> bool:
-    """Tell whether any particles of a case are clusters."""
+    """Return whether any particles of a case are clusters."""
     used = [*(one.shape for one in case.particles), *(one.shape for one in case.insertions)]
     return any(shape is not None for shape in used)
 
 
 def is_in_file(case: CaseData, name: str | None) -> bool:
-    """Tell whether the spheres of a shape are in a file, which rules of the case file do not open."""
+    """Return whether the spheres of a shape are in a file, which rules of the case file do not open."""
     return name is not None and case.shapes[name].file is not None
 
 
 def shapes_of(case: CaseData) -> dict[str, ClusterShape]:
-    """Return the shapes of a case by name, none if no particles use them.
+    """Return the shapes of a case by name; empty if no particles use them.
 
     Raises
     ------
     CaseError
-        If a file cannot be used, or mass properties belong to no body.
+        If a file cannot be used, or the mass properties are not those of a body.
     """
     return {name: shape_of(case, name) for name in case.shapes} if has_clusters(case) else {}
 
@@ -53,7 +53,7 @@ def member_count(case: CaseData, group: ParticleGroup | Insertion) -> int:
 
 
 def shape_masses(case: CaseData, name: str) -> dict[str, Solid]:
-    """Return the mass properties of a shape by every rule there is for it, that of its union first.
+    """Return the mass properties of a shape by every available rule, first those of its union.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""What messages say beside the fact: usual causes, the form that is wanted, words of other programs, units."""
+"""Additions to messages besides the fact: usual causes, the required form, words of foreign programs, units."""

@@ -1,4 +1,4 @@
-"""How a value that has been given in another form is written: texts that are numbers, numbers of another kind."""
+"""Hints on values in a wrong form: texts that are numbers, and numbers of a different kind, with the right form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PERCENT = 100.0
 
 
 def number_hint(place: KeyPlace | None, given: Any) -> str:
-    """Return how a number is written that has been given as a text, or as a list of one."""
+    """Return the right form of a number that was given as a text, or as a list of one number."""
     if isinstance(given, list) and len(given) == 1 and type(given[0]) in (int, float):
         return f"; without brackets: {shown_value(given[0])}"
     if not isinstance(given, str):
@@ -44,7 +44,7 @@ def number_hint(place: KeyPlace | None, given: Any) -> str:
 
 
 def whole_hint(given: Any) -> str:
-    """Return how a whole number is written that has been given with a decimal point, or as a text."""
+    """Return the right form of a whole number that was given with a decimal point, or as a text."""
     if isinstance(given, float) and math.isfinite(given) and given == int(given) and abs(given) < 1e15:
         return f", without a point and an exponent: {int(given)}"
     number = number_of(given) if isinstance(given, str) else None
@@ -54,7 +54,7 @@ def whole_hint(given: Any) -> str:
 
 
 def text_hint(given: Any) -> str:
-    """Return how a value is written that has been given as a text, or as 0 or 1; empty if it is none."""
+    """Return the right form of a value that was given as a text, or as 0 or 1; empty if there is none."""
     word = given.strip().lower() if isinstance(given, str) else str(given) if type(given) is int else ""
     if word in _TRUE + _FALSE:
         how = "without quotes" if isinstance(given, str) else "write"
@@ -69,7 +69,7 @@ def text_hint(given: Any) -> str:
 
 
 def remark_on(place: KeyPlace, error: Mapping[str, Any]) -> str:
-    """Return what to add where a key has a value of another kind, or one beyond its limits."""
+    """Return the hint on a value of a wrong kind, or beyond its limits."""
     kind, given, context = str(error["type"]), error["input"], error.get("ctx", {})
     if kind in ("less_than", "less_than_equal") and isinstance(given, (int, float)):
         return _beyond(place, float(given), float(context.get("lt", context.get("le", math.inf))))
@@ -89,7 +89,7 @@ def _beyond(place: KeyPlace, given: float, most: float) -> str:
 
 
 def _commas(given: Any) -> str:
-    """Return what to say of a list that is too long because its numbers have decimal commas."""
+    """Return the hint on a list that is too long because its numbers have decimal commas."""
     whole = [type(one) is int for one in given] if isinstance(given, (list, tuple)) else []
     both = any(one and other for one, other in pairwise(whole))
     return "; decimals are written with a point: 0.5, not 0,5" if both else ""
@@ -104,7 +104,7 @@ def _kind_of(given: Any) -> str:
 
 
 def _takes(place: KeyPlace | None, section: type) -> bool:
-    """Return whether a key takes numbers in the unit of a section."""
+    """Return whether a key accepts numbers in the unit of a section."""
     if place is None:
         return False
     inner = [model for owner, name in place.fields for model in models_in(owner.model_fields[name])]

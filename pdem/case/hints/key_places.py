@@ -1,4 +1,4 @@
-"""Where the keys of a file are in its sections: the section of a place, and all places of a key."""
+"""Locations of keys in the sections of a file: the section at a location, and all locations of a key."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     Field = tuple[type[BaseModel], str]
 
 CHOSEN = "NAME"
-"""Stands for a name that the user chooses."""
+"""Placeholder for a name that the user chooses."""
 
 _DEEPEST = 6
 
 
 class KeyPlace(NamedTuple):
-    """A place of a file.
+    """A location in a file.
 
     Attributes
     ----------
     way : tuple of (section, key)
-        One for each key that leads there, without names that the user chooses and numbers of entries.
+        Pairs for the keys that lead to this location, without names that the user chooses and numbers of entries.
     fields : list of (section, key)
-        All that may be the last key: it may belong to several kinds of a table.
+        Candidates for the last key, which may belong to several kinds of a table.
     models : list of sections
-        What the place may hold.
+        Sections that this location may contain.
     chosen : str
         The last part if it is a name that the user chooses.
     is_entry : bool
@@ -55,12 +55,12 @@ class KeyPlace(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """All keys that may stand in a table at this place."""
+        """All keys that are allowed in a table at this location."""
         return list(dict.fromkeys(name for model in self.models for name in model.model_fields))
 
 
 def place_of(root: type[BaseModel], location: Sequence[str | int]) -> KeyPlace:
-    """Return the place of a location of a validation error, which includes tags of branches."""
+    """Return the location of a validation error, which includes tags of branches."""
     place = KeyPlace((), [], [root])
     for part in location:
         place = _step(place, part)
@@ -68,7 +68,7 @@ def place_of(root: type[BaseModel], location: Sequence[str | int]) -> KeyPlace:
 
 
 def _step(place: KeyPlace, part: str | int) -> KeyPlace:
-    """Return the place one part further on."""
+    """Return the location one part deeper."""
     if isinstance(part, int):
         return place._replace(chosen="", is_entry=True)
     if part.startswith(BRANCH):
@@ -84,7 +84,7 @@ def _step(place: KeyPlace, part: str | int) -> KeyPlace:
 
 
 def _of_branch(models: Models, tag: str) -> Models:
-    """Return the sections of a branch; all if there is none of this tag."""
+    """Return the sections of a branch; all sections if no branch has this tag."""
     return [model for model in models if getattr(model, "branch", "") == tag] or models
 
 

@@ -1,6 +1,6 @@
 """Words of other programs for the keys and values of a case: LIGGGHTS, LAMMPS, EDEM, Rocky, Yade, MFiX, MercuryDPM.
 
-All of it is data; `pdem.case.hints.suggestions` looks words up by their letters alone, without ``coefficient``.
+The module contains data only; `pdem.case.hints.suggestions` compares words by their letters, without ``coefficient``.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ REMARKS: dict[str, tuple[str, str]] = {
     "period": ("frequency", "pdem takes one over it, in Hz: frequency = ..."),
     "dampingratio": ("restitution", "pdem takes the rebound speed over the impact speed: restitution = ..."),
 }
-"""Words that mean something else than a key of pdem: the key that takes their place, and how."""
+"""Words with a different meaning than any key of pdem: the key to use instead, and the conversion."""
 
 VALUES: dict[str, tuple[str, ...]] = {
     "hertz-mindlin": (
@@ -246,7 +246,7 @@ IN_PLACE: dict[tuple[str, str], str] = {
     ("amplitude", "number"): "its direction is that of the motion, its length the amplitude",
     ("gravity", "number"): "the third one is that along z",
 }
-"""What to add where a key has a value of another kind, by key and the kind that was given."""
+"""Hints on values of a wrong kind, by key and the kind of the value."""
 
 COHESION = (
     "cohes", "adhes", "jkr", "dmt", "sjkr", "surfaceenergy", "workofadhesion", "bond", "liquid", "capillar",

@@ -1,4 +1,4 @@
-"""Numbers with a unit, as people write them, in SI units."""
+"""Numbers with a unit, in usual notations, and their conversion to SI units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 RPM, DEGREES = "rpm", "degrees"
-"""Units that a case takes as they are, in a table: ``{rpm = 20}``."""
+"""Units that a case accepts directly, in a table: ``{rpm = 20}``."""
 
 _LENGTHS = {
     "m": 1.0, "mm": 1e-3, "cm": 1e-2, "dm": 0.1, "um": 1e-6, "µm": 1e-6, "μm": 1e-6, "micron": 1e-6, "microns": 1e-6,
@@ -46,7 +46,7 @@ _OTHERS = {
 FACTORS: dict[str, float] = {
     **_LENGTHS, **_TIMES, **_MASSES, **_PRESSURES, **_DENSITIES, **_SPEEDS, **_ACCELERATIONS, **_FLOWS, **_OTHERS
 }  # fmt: skip
-"""SI units in one of each unit."""
+"""Factors from each unit to SI units."""
 
 _IN_TABLES = {
     "rpm": RPM, "r/min": RPM, "rev/min": RPM, "1/min": RPM, "min-1": RPM, "deg": DEGREES, "degree": DEGREES,
@@ -64,16 +64,16 @@ class UnitQuantity(NamedTuple):
     Attributes
     ----------
     value : float
-        In this unit.
+        Number in this unit.
     unit : str
-        As it was written.
+        Unit as the user has written it.
     """
 
     value: float
     unit: str
 
     def __str__(self) -> str:
-        """Return what it is in a case: a number in SI units, or a table with a unit that a case takes."""
+        """Return the notation in a case: a number in SI units, or a table with a unit that a case accepts."""
         unit = _plain(self.unit)
         if unit in _IN_TABLES:
             return f"{{{_IN_TABLES[unit]} = {number_text(self.value)}}}"
@@ -81,7 +81,7 @@ class UnitQuantity(NamedTuple):
 
 
 def quantity_of(text: str) -> UnitQuantity | None:
-    """Return the number and the unit in a text such as ``5 mm`` or ``2,5 g/cm^3``, None if it is no such text."""
+    """Return the number and the unit in a text such as ``5 mm`` or ``2,5 g/cm^3``; None for any other text."""
     found = _QUANTITY.match(text.strip())
     if found is None or not (_plain(found[2]) in FACTORS or _plain(found[2]) in _IN_TABLES):
         return None
@@ -89,12 +89,12 @@ def quantity_of(text: str) -> UnitQuantity | None:
 
 
 def number_of(text: str) -> float | None:
-    """Return the number in a text, also with a decimal comma or the exponent of Fortran; None if it is none."""
+    """Return the number in a text, even with a decimal comma or a Fortran exponent; None if it is not a number."""
     return _float(text.strip()) if _NUMBER.match(text.strip()) else None
 
 
 def number_text(value: float) -> str:
-    """Return a number as a case file has it, without the noise of its conversion."""
+    """Return a number in the notation of a case file, without rounding noise of its conversion."""
     if not math.isfinite(value):
         return repr(value)
     if value == int(value) and abs(value) < 1e6:

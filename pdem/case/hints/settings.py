@@ -1,4 +1,4 @@
-"""Which key of a case a setting such as ``rotation.rate=3`` means, where it names none."""
+"""Keys that a setting such as ``rotation.rate=3`` may mean, if its key does not exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Way = tuple[str | int, ...]
 
 
 def meant_settings(root: type[BaseModel], document: dict[str, Any], parts: Sequence[str]) -> str:
-    """Return the keys of a case that end with the parts of a setting, empty if there are none.
+    """Return the keys of a case that end with the parts of a setting; empty if there are none.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def meant_settings(root: type[BaseModel], document: dict[str, Any], parts: Seque
 
 
 def _meant(root: type[BaseModel], document: dict[str, Any], parts: list[str]) -> Iterator[Way]:
-    """Yield the ways of keys that a setting may mean: those that the case has, else those that it may have."""
+    """Yield the paths of keys that a setting may mean: keys of the case, or else keys that are allowed in it."""
     there = [way for way in _ways(document, ()) if _ends_with(document, way, parts)]
     if there:
         yield from sorted(there, key=len)
@@ -55,7 +55,7 @@ def _meant(root: type[BaseModel], document: dict[str, Any], parts: list[str]) ->
 
 
 def _keys_like(root: type[BaseModel], document: dict[str, Any], parts: list[str]) -> list[str]:
-    """Return the keys of the sections that end with the parts of a setting, or that its only part means elsewhere."""
+    """Return the keys of the sections that end with the parts of a setting, or that its only part means."""
     wanted = [part for part in _plain_parts(parts) if part not in _entry_names(document)]
     keys = [key for key in all_keys(root) if wanted and _plain_parts(key.split("."))[-len(wanted) :] == wanted]
     if keys or len(wanted) != 1:
@@ -72,7 +72,7 @@ def _entry_names(document: dict[str, Any]) -> set[str]:
 
 
 def _names_along(document: dict[str, Any], way: Way) -> set[str]:
-    """Return the names of the entries of lists along a way."""
+    """Return the names of the entries of lists along a path."""
     found, value = set(), cast(Any, document)
     for part in way[:-1]:
         value = value[part]
@@ -87,7 +87,7 @@ def _plain_parts(parts: Sequence[str]) -> list[str]:
 
 
 def _ways(value: Any, before: Way) -> Iterator[Way]:
-    """Yield the ways to all values of a document."""
+    """Yield the paths of all values of a document."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, one in entries:
         yield (*before, part)
@@ -95,7 +95,7 @@ def _ways(value: Any, before: Way) -> Iterator[Way]:
 
 
 def _ends_with(document: dict[str, Any], way: Way, parts: list[str]) -> bool:
-    """Return whether a way ends with the parts of a setting, in which an entry of a list may be named or left out."""
+    """Return whether a path ends with the parts of a setting; entries of lists may be named or left out."""
     value, steps = cast(Any, document), []
     for part in way:
         if isinstance(part, int):
@@ -108,7 +108,7 @@ def _ends_with(document: dict[str, Any], way: Way, parts: list[str]) -> bool:
 
 
 def _matches(steps: list[set[str]], are_entries: list[bool], parts: list[str]) -> bool:
-    """Return whether parts are the end of some steps, of which those that are entries of lists may be left out."""
+    """Return whether parts match the end of some steps; steps into entries of lists may be left out."""
     at = len(steps) - 1
     for part in reversed(parts):
         while at >= 0 and are_entries[at] and part not in steps[at]:
@@ -120,7 +120,7 @@ def _matches(steps: list[set[str]], are_entries: list[bool], parts: list[str]) -
 
 
 def _filled(value: Any, parts: list[str], before: Way) -> Iterator[Way]:
-    """Yield the ways of a key in a document whose tables are there: with numbers of entries and chosen names."""
+    """Yield the paths of a key in the existing tables of a document, with numbers of entries and chosen names."""
     if isinstance(value, list):
         for number, one in enumerate(value):
             yield from _filled(one, parts, (*before, number))
@@ -136,7 +136,7 @@ def _filled(value: Any, parts: list[str], before: Way) -> Iterator[Way]:
 
 
 def _shown(document: dict[str, Any], way: Way) -> str:
-    """Return a key as a setting has it, with the name of its entry of a list."""
+    """Return a key in the notation of a setting, with the name of its entry of a list."""
     key = ".".join(str(part) if _BARE.match(str(part)) else json.dumps(part) for part in way)
     name, value = "", cast(Any, document)
     for part in way[:-1]:

@@ -1,4 +1,4 @@
-"""What was probably meant by a word that is no key, or no value, of a case."""
+"""Suggestions for unknown words in a case: the key or the value that was probably meant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _NEAR, _VERY_NEAR = 0.6, 0.8
-"""How alike two words are for one to be meant by the other; and if there is another place for it."""
+"""Similarity at which a word suggests a second one; the second limit applies if the word exists elsewhere."""
 
 _PLACES = 3
 
@@ -21,14 +21,14 @@ _FILLING = re.compile(r"coefficientof|coefficients?|coeffs?|coef")
 
 
 class Suggestion(NamedTuple):
-    """What was probably meant by an unknown key.
+    """The probable meaning of an unknown key.
 
     Attributes
     ----------
     key : str
-        A key that is allowed in its place, empty if none seems to be meant.
+        Key that is allowed at this location; empty if no key is similar.
     text : str
-        For the message.
+        Text for the message.
     """
 
     key: str
@@ -36,13 +36,13 @@ class Suggestion(NamedTuple):
 
 
 def letters_of(word: str) -> str:
-    """Return the letters and digits of a word, small, without ``coefficient``."""
+    """Return the letters and digits of a word in lower case, without ``coefficient``."""
     letters = "".join(letter for letter in word.lower() if letter.isalnum())
     return _FILLING.sub("", letters) or letters
 
 
 def foreign_key(word: str, allowed: Sequence[str]) -> Suggestion | None:
-    """Return the key for a word of another program, None if it is none."""
+    """Return the key for a word of a different program; None if the word is unknown."""
     letters = letters_of(word)
     same = next((key for key in allowed if letters_of(key) in (letters, letters.removesuffix("s"))), None)
     if same is not None:
@@ -58,16 +58,16 @@ def foreign_key(word: str, allowed: Sequence[str]) -> Suggestion | None:
 
 
 def meant_key(word: str, allowed: Sequence[str], elsewhere: Sequence[str] = ()) -> Suggestion:
-    """Return what was probably meant by an unknown key.
+    """Return the probable meaning of an unknown key.
 
     Parameters
     ----------
     word : str
         The key.
     allowed : sequence of str
-        Keys that may stand in its place.
+        Keys that are allowed at its location.
     elsewhere : sequence of str
-        Full keys that end with it, in other places of the file.
+        Full keys that end with it, at other locations of the file.
     """
     if (foreign := foreign_key(word, allowed)) is not None:
         return foreign
@@ -82,7 +82,7 @@ def meant_key(word: str, allowed: Sequence[str], elsewhere: Sequence[str] = ()) 
 
 
 def _near(word: str, allowed: Sequence[str], alike: float) -> str:
-    """Return the word that is nearest to another one and at least so alike, empty if none is."""
+    """Return the allowed word that is most similar to a word, with at least this similarity; empty if there is none."""
     return next(iter(difflib.get_close_matches(word.lower(), allowed, n=1, cutoff=alike)), "")
 
 
@@ -94,7 +94,7 @@ def unknown_key_text(key: str, allowed: Sequence[str], elsewhere: Sequence[str] 
 
 
 def value_hint(word: str, allowed: Sequence[str]) -> str:
-    """Return ``did you mean ...?`` for a word that is none of the allowed values, empty if none is near."""
+    """Return ``did you mean ...?`` for a word that is not an allowed value; empty if no value is similar."""
     letters = letters_of(word)
     meant = next((one for one in allowed if letters_of(one) == letters), None)
     meant = meant or next((one for one in allowed if letters in VALUES.get(one, ())), None)

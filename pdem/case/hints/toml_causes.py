@@ -1,4 +1,4 @@
-"""Usual causes of mistakes in TOML on one line: what people write who know other languages, or decimal commas."""
+"""Usual causes of mistakes within one line of TOML, such as habits from other languages and decimal commas."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LISTED = re.compile(r"[({<]\s*[-+.\d]")
 
 
 def cause_at(place: Place) -> str:
-    """Return the usual cause of a mistake at a place, empty if none is known."""
+    """Return the usual cause of a mistake at a position; empty if no rule applies."""
     return next((cause for rule in _RULES if (cause := rule(place))), "")
 
 
@@ -70,7 +70,7 @@ def _comment(place: Place) -> str:
 
 
 def _sign(place: Place) -> str:
-    """Return what is wrong with the sign between key and value."""
+    """Return the hint on a wrong sign between key and value."""
     near = place.bare_line[max(place.column - 2, 0) :]
     found = _SIGN.match(near.lstrip()) or _SIGN.match(place.rest.lstrip())
     before = re.split(r"[{,]", place.before)[-1].rstrip("= ")
@@ -82,7 +82,7 @@ def _sign(place: Place) -> str:
 
 
 def _comma(place: Place) -> str:
-    """Return how a number with a decimal comma is written, or with commas between thousands."""
+    """Return the right form of a number with a decimal comma, or with commas between thousands."""
     for found in _COMMAS.finditer(place.bare_line):
         if not found.start() <= place.column - 1 <= found.end():
             continue
@@ -132,7 +132,7 @@ def _brackets(place: Place) -> str:
 
 
 def _separator(place: Place) -> str:
-    """Return what separates the elements of a list or the keys of an inline table."""
+    """Return the hint on separators between the elements of a list or the keys of an inline table."""
     if place.reason.startswith("Unclosed array"):
         return "elements of a list are separated by commas: [0.0, 0.0, 0.1]"
     if place.reason.startswith("Unclosed inline table"):
@@ -159,7 +159,7 @@ def _unit(place: Place) -> str:
 
 
 def _number(place: Place) -> str:
-    """Return how a number is written that other languages write in this way."""
+    """Return the right form of a number in the notation of a different language."""
     value = place.value.strip("[]{} ,;")
     if not value or not place.reason.startswith((_NO_END, "Invalid value", "Unclosed")):
         return ""
@@ -178,7 +178,7 @@ def _number(place: Place) -> str:
 
 
 def _words_around(place: Place) -> str:
-    """Return the word at a place that ends in it or begins in it."""
+    """Return the word around a position, which may be inside the word or at one of its ends."""
     begin = len(place.before) - len(re.split(r"[\s,=\[{(]", place.before)[-1])
     found = _WORD.match(place.line[begin:])
     return found[0] if found else ""
@@ -236,7 +236,7 @@ def _missing_sign(place: Place) -> str:
 
 
 def _header(place: Place) -> str:
-    """Return how the name of a table is written."""
+    """Return the right form of the name of a table."""
     line = place.line.split("#")[0].strip()
     if not re.match(r"[\[(<]", line) or "=" in line.split("]")[-1]:
         return ""

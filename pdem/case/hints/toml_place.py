@@ -1,4 +1,4 @@
-"""A place in a text of TOML at which its parser has stopped."""
+"""A position in a text of TOML at which its parser has stopped."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _STRINGS = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"
 
 
 class Place:
-    """A place in a text.
+    """A position in a text.
 
     Parameters
     ----------
     text : str
-        The whole text; its lines end with a line feed.
+        The whole text, with lines that end in a line feed.
     position : int
-        Number of the letter, from 0.
+        Index of the letter, from 0.
     reason : str
         Message of the parser.
     """
@@ -27,61 +27,61 @@ class Place:
 
     @classmethod
     def at_line(cls, text: str, number: int, column: int, reason: str) -> Place:
-        """Return a place by its line and column, both from 1."""
+        """Return a position from its line and column, both counted from 1."""
         begin = 0
         for _ in range(number - 1):
             begin = text.index("\n", begin) + 1
         return cls(text, begin + column - 1, reason)
 
     def moved(self, position: int) -> Place:
-        """Return another place in the same text."""
+        """Return a different position in the same text."""
         return Place(self.text, position, self.reason)
 
     @cached_property
     def begin(self) -> int:
-        """Position of the first letter of its line."""
+        """Position of the first letter of the line."""
         return self.text.rfind("\n", 0, self.position) + 1
 
     @property
     def number(self) -> int:
-        """Number of its line, from 1."""
+        """Number of the line, from 1."""
         return self.text.count("\n", 0, self.begin) + 1
 
     @property
     def column(self) -> int:
-        """Number of its letter in the line, from 1."""
+        """Number of the letter in the line, from 1."""
         return self.position - self.begin + 1
 
     @property
     def line(self) -> str:
-        """Its line."""
+        """The line that contains the position."""
         end = self.text.find("\n", self.begin)
         return self.text[self.begin :] if end < 0 else self.text[self.begin : end]
 
     @property
     def rest(self) -> str:
-        """The line from here on."""
+        """The line from the position on."""
         return self.line[self.column - 1 :]
 
     @property
     def before(self) -> str:
-        """The line up to here."""
+        """The line up to the position."""
         return self.line[: self.column - 1]
 
     @property
     def bare_line(self) -> str:
-        """Its line with blanks in place of texts in quotes and of comments."""
+        """The line, with blanks for quoted texts and comments."""
         return blanked(self.line)
 
     @property
     def key(self) -> str:
-        """What stands before the sign of equality, empty without one."""
+        """The text before the equals sign; empty without an equals sign."""
         found = _STATEMENT.match(self.line)
         return found["key"].strip() if found else ""
 
     @property
     def value(self) -> str:
-        """What stands behind the sign of equality without a comment, empty without one."""
+        """The text after the equals sign, without a comment; empty without an equals sign."""
         found = _STATEMENT.match(self.line)
         if not found:
             return ""
@@ -91,7 +91,7 @@ class Place:
 
 
 def blanked(text: str, *, comments_alone: bool = False) -> str:
-    """Return a text of TOML with blanks in place of texts in quotes and of comments, all else where it is."""
+    """Return a text of TOML with blanks for quoted texts and comments; all other letters keep their positions."""
 
     def blank(found: re.Match[str]) -> str:
         if comments_alone and not found[0].startswith("#"):

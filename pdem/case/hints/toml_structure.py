@@ -1,4 +1,4 @@
-"""Causes of mistakes in TOML that lie in other lines: lists and texts that do not end, tables that are there twice."""
+"""Causes of mistakes in TOML on other lines: lists and texts without an end, tables that occur twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAIRS = {"[": "]", "{": "}", "(": ")"}
 
 
 def structure_cause(place: Place, lists: Sequence[str]) -> tuple[Place, str] | None:
-    """Return where a mistake begins that the parser found later, and its cause; None if it is none of that kind."""
+    """Return the beginning of a mistake that the parser noticed later, and its cause; None for other mistakes."""
     if place.reason.startswith("Cannot "):
         return place, _repeated(place, lists)
     if place.reason.startswith(("Unclosed", "Invalid value", "Invalid initial character")):
@@ -30,7 +30,7 @@ def structure_cause(place: Place, lists: Sequence[str]) -> tuple[Place, str] | N
 
 
 def _repeated(place: Place, lists: Sequence[str]) -> str:
-    """Return why a table or a key cannot stand here."""
+    """Return the reason why a table or a key is not allowed here."""
     header = _HEADER.match(place.line)
     if header is None:
         return _repeated_key(place)
@@ -53,7 +53,7 @@ def _repeated(place: Place, lists: Sequence[str]) -> str:
 
 
 def _repeated_key(place: Place) -> str:
-    """Return where a key has been given before."""
+    """Return the hint on the first occurrence of a repeated key."""
     key = place.key or place.line.partition("=")[0].strip()
     header = list(_HEADER.finditer(place.text, 0, place.begin))
     begin = header[-1].end() if header else 0
@@ -65,20 +65,20 @@ def _repeated_key(place: Place) -> str:
 
 
 def _line_of(place: Place, position: int) -> int:
-    """Return the number of the line of the first letter from a position on."""
+    """Return the number of the line that contains the first letter at or after a position."""
     while position < len(place.text) and place.text[position].isspace():
         position += 1
     return place.text.count("\n", 0, position) + 1
 
 
 def _line_of_key(place: Place, name: str) -> int:
-    """Return the number of the line that gives a table by a key, 0 if there is none."""
+    """Return the number of the line in which a key defines a table; 0 if there is none."""
     first = next((one for one in _KEY.finditer(place.text, 0, place.begin) if one[1] == name), None)
     return 0 if first is None else _line_of(place, first.start(1))
 
 
 def _unclosed(place: Place) -> tuple[Place, str] | None:
-    """Return where the bracket is that nothing closes, or what separates the elements wrongly."""
+    """Return the position of a bracket that is never closed, or of a wrong separator, and the cause."""
     opened = _open_brackets(place)
     if not opened:
         return None
@@ -102,7 +102,7 @@ def _one_line(first: Place) -> str:
 
 
 def _open_brackets(place: Place) -> list[int]:
-    """Return the positions of the brackets before a place that are not closed there."""
+    """Return the positions of the brackets before a position that are still open there."""
     opened: list[int] = []
     for position, letter in enumerate(blanked(place.text[: place.position])):
         if letter in "[{":
@@ -113,7 +113,7 @@ def _open_brackets(place: Place) -> list[int]:
 
 
 def _unclosed_text(place: Place) -> tuple[Place, str] | None:
-    """Return where a text in quotes begins that nothing ends."""
+    """Return the beginning of a quoted text without an end, and the cause."""
     bare = blanked(place.text)
     first = next((at for at, letter in enumerate(bare) if letter in "\"'"), len(bare))
     if first >= place.position:

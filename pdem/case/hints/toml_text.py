@@ -1,4 +1,4 @@
-"""Reader of TOML whose messages show the line, point at the place, and say what usually causes such a mistake."""
+"""Reader of TOML with messages that show the line, point at the mistake, and state its usual cause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SHOWN = 100
-"""Letters of a line that are shown at most."""
+"""Largest number of letters of a line in a message."""
 
 _LONGEST_CAUSE = 240
 
@@ -32,12 +32,12 @@ def parsed(text: str, source: str, lists: Sequence[str] = ()) -> dict[str, Any]:
     source : str
         Name of its file, for messages.
     lists : sequence of str
-        Names of sections of which there may be several, ``[[NAME]]``.
+        Names of sections that may occur several times, ``[[NAME]]``.
 
     Raises
     ------
     CaseError
-        If it is not valid. The message has the line of the text, a caret below the place, and the usual cause.
+        If it is not valid. The message contains the line of the text, a caret below the mistake, and the usual cause.
     """
     try:
         return tomllib.loads(text)
@@ -51,7 +51,7 @@ def parsed(text: str, source: str, lists: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def value_cause(text: str) -> str:
-    """Return the usual cause for which a text is no value of TOML, empty if none is known."""
+    """Return the usual cause why a text is not a TOML value; empty if no rule applies."""
     line = f"value = {text}"
     try:
         tomllib.loads(line)
@@ -62,9 +62,9 @@ def value_cause(text: str) -> str:
 
 
 def _place_and_cause(text: str, message: str, lists: Sequence[str]) -> tuple[Place, str]:
-    """Return the place of an error of the parser, moved to where the mistake begins, and its usual cause."""
+    """Return the position of a parser's error, moved to the beginning of the mistake, and its usual cause."""
     found = _WHERE.match(message)
-    text = text.replace("\r\n", "\n")  # as the parser counts
+    text = text.replace("\r\n", "\n")  # like the parser's count
     reason = found[1] if found else message
     if found and found[2]:
         place = Place.at_line(text, int(found[2]), int(found[3]), reason)
@@ -76,7 +76,7 @@ def _place_and_cause(text: str, message: str, lists: Sequence[str]) -> tuple[Pla
 
 
 def shown(place: Place) -> str:
-    """Return the line of a place with a caret below it."""
+    """Return the line of a position with a caret below it."""
     line, at = place.line, place.column - 1
     first = max(0, at - _SHOWN // 2) if len(line) > _SHOWN else 0
     part = line[first : first + _SHOWN]

@@ -1,4 +1,4 @@
-"""Problems of single values of a file: what pydantic finds, in the words of the file, with the form that is wanted."""
+"""Problems of single values of a file: the errors of pydantic in the terms of the file, with the required form."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _WHOLE = ("int_type", "int_from_float", "int_parsing")
 _LISTS = ("tuple_type", "list_type")
 _TABLES = ("dict_type", "model_type", "model_attributes_type")
 _LEAST_FOREIGN = 3
-"""Letters of a word that is looked for in other places of the file by what it means."""
+"""Shortest word whose meaning is searched at other locations of the file, in letters."""
 
 
 def problems_of(root: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[Problem]:
-    """Translate the validation errors of pydantic; unknown keys come first, and what is missing because of them not.
+    """Translate the validation errors of pydantic: unknown keys come first; keys missing because of them are left out.
 
-    For a list with wrong entries pydantic also reports that it is too short, because it counts valid ones only.
+    For a list with wrong entries pydantic also reports that it is too short, because it counts only valid entries.
     """
     relevant = [
         error for error in errors if error["type"] != "too_short" or len(error["input"]) < error["ctx"]["min_length"]
@@ -53,7 +53,7 @@ def problems_of(root: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[P
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems once each, unknown keys first, without the keys that are missing since these were meant."""
+    """Return distinct problems, unknown keys first, without missing keys that the unknown keys were meant to be."""
     found = list(dict.fromkeys(problems))
     meant = {(*one.location[:-1], one.meant) for one in found if one.meant}
     covered = {one.location for one in found if one.covers}
@@ -94,7 +94,7 @@ def _too_few(place: KeyPlace, count: int | str) -> str:
 
 
 def _unknown_key(root: type[BaseModel], location: Location, with_tags: Sequence[str | int], given: Any) -> Problem:
-    """Return the problem of a key that is none of its table."""
+    """Return the problem of a key that does not belong to its table."""
     word, table = str(location[-1]), place_of(root, with_tags[:-1])
     if table.chosen and table.chosen in table.keys:
         return _without_name(table, location[:-1])
@@ -103,13 +103,13 @@ def _unknown_key(root: type[BaseModel], location: Location, with_tags: Sequence[
         return Problem(location, text)
     places = elsewhere(root, word, location)
     text, meant = unknown_key_text(word, table.keys, places)
-    if len(location) == 1 and places and not meant:  # the section that it belongs to is not missing
+    if len(location) == 1 and places and not meant:  # the section of that key is then not missing
         meant = places[0].partition(".")[0]
     return Problem(location, text, meant)
 
 
 def _named_section(root: type[BaseModel], given: Any) -> str:
-    """Return the section of tables with names that has all keys of a table, empty if there is none."""
+    """Return the section of named tables that contains all keys of a table; empty if there is none."""
     if not isinstance(given, dict) or not given:
         return ""
     for name, field in root.model_fields.items():
@@ -119,7 +119,7 @@ def _named_section(root: type[BaseModel], given: Any) -> str:
 
 
 def _without_name(place: KeyPlace, location: Location) -> Problem:
-    """Return the problem of keys that stand where tables with names do."""
+    """Return the problem of keys in the place of named tables."""
     name = place.way[-1][1]
     how = "[interactions.A-B], or [interactions.default]" if name == "interactions" else f"[{name}.NAME]"
     text = f"its keys belong to a table with a name: write {how} above them"
@@ -127,9 +127,9 @@ def _without_name(place: KeyPlace, location: Location) -> Problem:
 
 
 def elsewhere(root: type[BaseModel], word: str, location: Location = ()) -> list[str]:
-    """Return the full keys of a file that end with a key, or with the one that a word of another program means.
+    """Return the full keys of a file that end with a key, or with the key that a foreign word means.
 
-    Those of the section of a location come first.
+    Keys of the section of a location come first.
     """
     found = places_of_key(root, word)
     if not found and len(word) >= _LEAST_FOREIGN:
@@ -141,7 +141,7 @@ def elsewhere(root: type[BaseModel], word: str, location: Location = ()) -> list
 
 
 def _wrong_branch(error: ErrorDetails, key: str) -> str:
-    """Return the text for a kind of table that there is not."""
+    """Return the text for an unknown kind of table."""
     names = [name.strip(" '").removeprefix(BRANCH) for name in str(error["ctx"]["expected_tags"]).split(",")]
     known = [name for name in names if name != "number"]
     given = error["input"].get(key) if isinstance(error["input"], dict) else None
@@ -159,7 +159,7 @@ def _or_auto(location: Sequence[str | int], kind: str) -> str:
 
 
 def _text(place: KeyPlace, location: Location, error: ErrorDetails) -> str:
-    """Return what a value must be, and how what is given is written in that form."""
+    """Return the required form of a value, and the given value in that form."""
     kind, given = error["type"], error["input"]
     if kind == "missing":
         return _missing(place, location)
@@ -187,18 +187,18 @@ def _text(place: KeyPlace, location: Location, error: ErrorDetails) -> str:
 
 
 def _remark(place: KeyPlace, given: Any, *, of_numbers: bool = False) -> str:
-    """Return what to add where something else stands for a list, maybe of numbers, or a table."""
+    """Return the hint on a wrong value in place of a list, perhaps of numbers, or of a table."""
     hint = text_hint(given) or (number_hint(place, given) if of_numbers and isinstance(given, str) else "")
     return hint or _other_kind(place, given)
 
 
 def _other_kind(place: KeyPlace, given: Any) -> str:
-    """Return what to add for a value of another kind."""
+    """Return the hint on a value of a wrong kind."""
     return remark_on(place, {"type": "kind", "input": given})
 
 
 def _table(place: KeyPlace, given: Any) -> str:
-    """Return what a table must be that something else stands for."""
+    """Return the required form of a table, for a value that is not a table."""
     if isinstance(given, list) and place.fields and is_named(*place.fields[-1]) and not place.chosen:
         name = place.way[-1][1]
         first = given[0].get("name") if given and isinstance(given[0], dict) else None
@@ -213,7 +213,7 @@ def _table(place: KeyPlace, given: Any) -> str:
 
 
 def _missing(place: KeyPlace, location: Location) -> str:
-    """Return what is missing, and what it is."""
+    """Return the text on a missing key, with its meaning."""
     if location[:1] == ("interactions",) and location[-1] in ("friction", "restitution"):
         return f"is missing; give it here, or {location[-1]} in both materials"
     if not place.fields:
@@ -229,7 +229,7 @@ def _missing(place: KeyPlace, location: Location) -> str:
 
 
 def _literal(place: KeyPlace, error: ErrorDetails) -> str:
-    """Return the words that are allowed, and which one seems to be meant."""
+    """Return the allowed words, and the word that was probably meant."""
     if f"{BRANCH}auto" in error["loc"]:
         meant = value_hint(error["input"], ["auto"])
         return f'must be "auto" or a number{number_hint(place, error["input"]) or (f"; {meant}" if meant else "")}'

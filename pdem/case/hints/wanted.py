@@ -1,4 +1,4 @@
-"""The form that the value of a key has: kind, number of entries, unit, and an example of ``pdem new``."""
+"""The required form of the value of a key: kind, number of entries, unit, and an example of ``pdem new``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FLAGS = "values, each true or false"
 
 
 def list_form(place: KeyPlace) -> str:
-    """Return what a key wants that holds a list, for example ``three numbers [x, y, z] in m``."""
+    """Return the form of a key with a list, for example ``three numbers [x, y, z] in m``."""
     kind = _tuple_in(None if place.field is None else place.field.annotation)
     entries, count = _entries(kind, place)
     unit, example = unit_of(place), example_of_kind(place, list)
@@ -40,14 +40,14 @@ def list_form(place: KeyPlace) -> str:
 
 
 def fixed_length(place: KeyPlace) -> int | None:
-    """Return how many entries the list of a key has, or an entry of it that is a list, None if that is not fixed."""
+    """Return the fixed number of entries of a key's list, or of a list within it; None if the number is not fixed."""
     kind = _tuple_in(None if place.field is None else place.field.annotation)
     inner = _entries(kind, place)[0]
     return len(get_args(inner)) if place.is_entry and get_origin(inner) is tuple else _entries(kind, place)[1]
 
 
 def _tables_form(place: KeyPlace) -> str:
-    """Return what a list of tables looks like: its own sections at the top of a file, else a list in the line."""
+    """Return the form of a list of tables: separate sections at the top of a file, else a list in one line."""
     name = place.way[-1][1]
     if len(place.way) == 1:
         return f"tables, each below [[{name}]] with two brackets: there may be several"
@@ -56,25 +56,25 @@ def _tables_form(place: KeyPlace) -> str:
 
 
 def table_form(place: KeyPlace) -> str:
-    """Return what a key wants that holds a table, with an example."""
+    """Return the form of a key with a table, and an example."""
     name = place.chosen or (place.way[-1][1] if place.way else "")
     example = example_of_kind(place, dict) or _made_example(place)
     return f"a table{f', for example {name} = {example}' if example and name else ''}"
 
 
 def number_form(place: KeyPlace, *, whole: bool = False) -> str:
-    """Return what a key wants that holds a number."""
+    """Return the form of a key with a number."""
     unit = unit_of(place)
     return f"a {'whole ' if whole else ''}number{f' in {unit}' if unit else ''}"
 
 
 def unit_of(place: KeyPlace) -> str:
-    """Return the unit of the numbers of a key; empty if they have none."""
+    """Return the unit of the numbers of a key; empty if they have no unit."""
     return " or ".join(dict.fromkeys(unit for field in place.fields for unit in units_of(*field)))
 
 
 def example_of_kind(place: KeyPlace, kind: type) -> str:
-    """Return the first value of a kind that an example has at a place, empty if there is none."""
+    """Return the first value of a kind at a location in the examples; empty if there is none."""
     if not place.way or (place.is_entry and kind is list):
         return ""
     found = [
@@ -87,7 +87,7 @@ def example_of_kind(place: KeyPlace, kind: type) -> str:
 
 
 def _made_example(place: KeyPlace) -> str:
-    """Return a table with the keys that have to be given."""
+    """Return a table with the required keys."""
     model = place.models[0] if place.models else None
     if model is None:
         return ""
@@ -99,13 +99,13 @@ def _made_example(place: KeyPlace) -> str:
 
 @cache
 def _documents() -> list[dict[str, Any]]:
-    """Return the example cases, those first that are read best."""
+    """Return the example cases in a good order for reading."""
     names = [name for group in example_groups().values() for name in group]
     return [tomllib.loads(example_text(name)) for name in names]
 
 
 def _values(document: Any, way: Sequence[Field]) -> Iterator[Any]:
-    """Yield all values of a document at a way of keys, in any entry of lists and below any chosen name."""
+    """Yield all values of a document along a path of keys, in any entry of lists and below any chosen name."""
     if not way:
         yield document
         return
@@ -120,7 +120,7 @@ def _values(document: Any, way: Sequence[Field]) -> Iterator[Any]:
 
 
 def _tuple_in(annotation: Any) -> Any:
-    """Return the first list type within a type, None without one."""
+    """Return the first list type within a type; None without a list type."""
     if get_origin(annotation) is tuple:
         return annotation
     return next((one for part in get_args(annotation) if (one := _tuple_in(part)) is not None), None)
@@ -139,7 +139,7 @@ def _entries(kind: Any, place: KeyPlace) -> tuple[Any, int | None]:
 
 
 def _lengths(place: KeyPlace) -> tuple[int | None, int | None]:
-    """Return the least and the largest number of entries that a key says."""
+    """Return the least and the largest number of entries of a key."""
     metadata = [] if place.field is None else place.field.metadata
     found = {
         name: value

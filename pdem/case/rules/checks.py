@@ -47,7 +47,7 @@ _FILES = ("mesh", "file", "folder")
 
 
 def problems_of_case(case: CaseData) -> list[Problem]:
-    """Return all problems of a case whose single values are valid."""
+    """Return all problems of a case with valid single values."""
     rules = (
         magnitude_problems,
         _domain,
@@ -68,7 +68,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         shape_problems,
     )
     problems = [problem for rule in rules for problem in rule(case)]
-    # With other problems these rules would only repeat them.
+    # If there are other problems, these rules would only repeat them.
     if not problems:
         problems = [problem for rule in (_contact_pairs, _periodic_width) for problem in rule(case)]
     return problems
@@ -187,13 +187,13 @@ def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
 
 
 def _packed(case: CaseData, fill: FillKeys, where: Location, *, counted: bool) -> Iterator[Problem]:
-    """Refuse what a packing cannot do."""
+    """Reject keys that packings do not support."""
     packed = [one.fill for one in case.particles if one.fill is not None and one.fill.arrangement == "packed"]
     if fill.pressure is not None and len(case.particles) > 1:
         text = "is that of one packing, but there are other groups of particles; leave one of the two out"
         yield Problem((*where, "pressure"), text)
     elif not counted and len(packed) > 1:
-        text = "is missing: several groups are packed, and of each the number has to be known"
+        text = "is missing: several groups are packed, and each needs a number of particles"
         yield Problem((*where, "volume_fraction"), f"{text}; give count, volume_fraction or mass")
 
 
@@ -246,9 +246,9 @@ def _detection(case: CaseData) -> Iterator[Problem]:
 
 
 def contact_pairs(case: CaseData, of_particles: Sequence[str] | None = None) -> list[tuple[str, str, bool]]:
-    """Return the pairs of materials that can touch: of a particle, of its partner, and whether that is a wall or fixed.
+    """Return the pairs of materials that can touch: particle, partner, and whether the partner is a wall or fixed.
 
-    `of_particles` are the materials of particles, in place of those of the case.
+    `of_particles` are materials of particles to use instead of those of the case.
     """
     if of_particles is None:
         of_particles = particle_materials(case)
@@ -263,7 +263,7 @@ def _contact_pairs(case: CaseData) -> Iterator[Problem]:
 
 
 def contact_pair_problems(case: CaseData, pairs: Iterable[tuple[str, str, bool]]) -> Iterator[Problem]:
-    """Yield a problem for each pair of materials that can touch without interaction, or that are both rigid."""
+    """Yield a problem for each pair of materials in possible contact without interaction, or with both rigid."""
     reported: set[frozenset[str]] = set()
     for first, second, is_wall in pairs:
         pair = frozenset((first, second))
@@ -312,7 +312,7 @@ def periodic_width_problems(case: CaseData, largest_radius: float) -> Iterator[P
 
 
 def _paths(case: CaseData) -> Iterator[Problem]:
-    """Refuse names of files with letters that nobody types: a backslash in quotes has become one."""
+    """Reject file names with control letters, which arise from a backslash in quotes."""
     for where, text in _file_names(case, ()):
         if not text.isprintable():
             meant = json.dumps(text, ensure_ascii=False)[1:-1].replace("\\", "/")
@@ -333,7 +333,7 @@ def _file_names(section: Section, where: Location) -> Iterator[tuple[Location, s
 
 
 def _placements(case: CaseData) -> Iterator[Problem]:
-    """Yield a problem for each axis of a rotation that has no direction, of walls and of faces."""
+    """Yield a problem for each axis of a rotation without direction, in walls and faces."""
     placed = {("walls", index): wall for index, wall in enumerate(case.walls)}
     faces = {("insertions", index, "face"): one.face for index, one in enumerate(case.insertions)}
     faces |= {("sensors", index, "face"): one.face for index, one in enumerate(case.sensors)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Location = tuple[str | int, ...]
 
 SHEARED_METHODS = "hgrid", "linked-cell"
-"""Methods of detection that know a box which leans."""
+"""Methods of detection that support a box that shears."""
 
 
 def deformation_problems(case: CaseData) -> Iterator[Problem]:
@@ -60,12 +60,12 @@ def _one_of(section: AxisDeformation | ShearDeformation, keys: tuple[str, str], 
     given = [key for key in keys if getattr(section, key) is not None]
     if len(given) != 1:
         found = "both" if given else "none of them"
-        text = f"needs exactly one of {keys[0]} and {keys[1]}, has {found}: what strains as told has the stress it gets"
+        text = f"needs exactly one of {keys[0]} and {keys[1]}, has {found}: at a given rate the stress follows"
         yield Problem(where, text)
 
 
 def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iterator[Problem]:
-    """Yield problems of wanted stresses: what cannot be reached, and what nothing is left to reach it by."""
+    """Yield problems of wanted stresses that cannot be reached, or that no axis is left to reach."""
     wanted: dict[tuple[str, ...], float] = {
         (name, "stress"): axis.stress for name, axis in deformation.axes.items() if axis.stress is not None
     }
@@ -87,15 +87,15 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
 
 
 def _tension_of_others(case: CaseData, deformation: Deformation, where: Location) -> Iterator[Problem]:
-    """Yield the problem of a mean stress that is less than what some axes alone make of it."""
+    """Yield the problem of a mean stress below the value that the stresses of some axes alone produce."""
     given = {name: axis.stress for name, axis in deformation.axes.items() if axis.stress is not None}
     dimension, mean = case.domain.dimension, deformation.mean_stress or 0.0
     least = sum(given.values()) / dimension
     if 0.0 <= mean < least and not contacts_may_pull(case):
         text = (
             f"is less than the {least:.6g} that the stress along {', '.join(given)} alone makes of it: the other axes "
-            "would have to be under tension, which grains without adhesion cannot bear; want more, or less along these "
-            "axes, or give adhesion"
+            "would have to be under tension, which grains without adhesion cannot bear; ask for more, or for less "
+            "along these axes, or give adhesion"
         )
         yield Problem((*where, "mean_stress"), text)
 
@@ -123,7 +123,7 @@ def _same_shear(case: CaseData) -> Iterator[Problem]:
 
 
 def _gravity(case: CaseData) -> Iterator[Problem]:
-    """Refuse gravity along axes along which the box moves: it would have no potential."""
+    """Reject gravity along axes along which the box moves, because it would have no potential."""
     moving = _moving_axes(case)
     given: list[tuple[Location, tuple[float, float, float]]] = [(("domain", "gravity"), case.domain.gravity)]
     given += [(("stages", i, "gravity"), one.gravity) for i, one in enumerate(case.stages) if one.gravity]
@@ -150,7 +150,7 @@ def _moving_axes(case: CaseData) -> list[int]:
 
 
 def _others(case: CaseData) -> Iterator[Problem]:
-    """Refuse what does not know of a box that deforms."""
+    """Reject parts of a case that do not support a box that deforms."""
     if shear_axes(case) is not None and case.detection.method not in SHEARED_METHODS:
         allowed = " or ".join(f'"{name}"' for name in SHEARED_METHODS)
         yield Problem(("detection", "method"), f"does not know boxes that shear; take {allowed}")

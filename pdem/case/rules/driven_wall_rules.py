@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     Location: TypeAlias = tuple[str | int, ...]
 
 TOLERANCE = 1e-9
-"""Tolerance of the rules of an inertia, over its largest moment, for rounding."""
+"""Tolerance for rounding in the rules of an inertia, over its largest moment."""
 
 LOADS = ("force", "torque", "force_table", "torque_table")
 _FLAT = "must be 0 in a case of dimension 2, which lies in the x-y plane"
 
 
 def driven_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Problem]:
-    """Yield the problems of a wall that particles drive."""
+    """Yield the problems of a wall that is driven by particles."""
     if wall.servo is not None and wall.body is not None:
         yield Problem((*where, "body"), "and servo cannot be combined on one wall; keep one of them")
     if wall.servo is not None:
@@ -112,7 +112,7 @@ def _freedom(body: Body, where: Location) -> Iterator[Problem]:
             yield Problem((*where, "angular_velocity"), "must be along hinge.axis")
         return
     if sum(body.free_rotation) == 2:
-        text = "has two free axes, which say nothing once it has turned; free one or all, or give a hinge"
+        text = "has two free axes, which mean nothing once it has turned; free one or all, or give a hinge"
         yield Problem((*where, "free_rotation"), text)
     for key, free in (("velocity", body.free_translation), ("angular_velocity", body.free_rotation)):
         if any(value and not is_free for value, is_free in zip(getattr(body, key), free, strict=True)):

@@ -1,4 +1,4 @@
-"""The rule that numbers of a case are neither so small nor so large that their products would overflow or underflow."""
+"""The rule that numbers of a case are neither so small nor so large that their products underflow or overflow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEYOND_REASON = f"is beyond all reason ({SMALLEST:g} to {LARGEST:g} in SI units)
 
 
 def magnitude_problems(case: CaseData) -> Iterator[Problem]:
-    """Refuse numbers so small or large that their products would overflow or underflow."""
+    """Reject numbers so small or large that their products would underflow or overflow."""
     values: list[tuple[Location, float]] = [(("time", "end"), case.time.end)]
     if not isinstance(case.time.step, str):
         values.append((("time", "step"), case.time.step))
@@ -71,7 +71,7 @@ def _group_magnitudes(group: ParticleGroup, where: Location) -> Iterator[tuple[L
 def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, float]]:
     """Yield every number of a section with its location."""
     for key, part in section:
-        if key in ("inertia", "below", "above"):  # may be much smaller: those of a grain of dust
+        if key in ("inertia", "below", "above"):  # may be much smaller, as for a grain of dust
             continue
         if isinstance(part, tuple) and any(isinstance(one, str) for one in part):
             continue

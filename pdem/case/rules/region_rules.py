@@ -35,12 +35,12 @@ def region_problems(region: Any, where: tuple[str | int, ...]) -> Iterator[Probl
 
 
 def region_of(region: Any) -> Region:
-    """Return a region that a script has given: a region of a case, or a mapping with the keys of one.
+    """Return the region from a script: a region of a case, or a mapping with the keys of a region.
 
     Raises
     ------
     InputError
-        If it is no region.
+        If it is not a region.
     """
     try:
         checked: Region = TypeAdapter(GivenRegion).validate_python(region)

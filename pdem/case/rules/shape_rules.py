@@ -1,4 +1,4 @@
-"""Rules of shapes in a case file, and of their use."""
+"""Rules for shapes in a case file, and for their use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def shape_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of the sections of shapes, as far as they show without opening files."""
+    """Yield the problems of the sections of shapes that can be detected without opening files."""
     for name, shape in case.shapes.items():
         yield from _of_one(shape, ("shapes", name), case.domain.dimension)
 
@@ -42,7 +42,7 @@ def _of_one(shape: Shape, where: Location, dimension: int) -> Iterator[Problem]:
 
 
 def _of_mass(shape: Shape, where: Location) -> Iterator[Problem]:
-    """Yield the problem of mass properties that belong to no body."""
+    """Yield the problem of mass properties that no body can have."""
     from pdem.case.groups.shape_making import made_shape  # needs compiled code, which most cases do without
 
     try:

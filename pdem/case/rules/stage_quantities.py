@@ -1,4 +1,4 @@
-"""Quantities that conditions of stages may name: what they belong to, and the least value that they can have."""
+"""Quantities that conditions of stages may name: their owner, and their least possible value."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ INSERTED = ("count", "mass", "waiting")
 
 
 class Quantity(NamedTuple):
-    """A number that a condition may be on.
+    """A number that a condition may use.
 
     Attributes
     ----------
     kind : str
-        Where it comes from.
+        Source of the number.
     owner : str
         Name of the wall, sensor or insertion; empty for the state of all particles.
     least : float
-        Least value that it can have.
+        Least possible value.
     """
 
     kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions"]
@@ -38,9 +38,9 @@ class Quantity(NamedTuple):
 
 
 def quantities_of(case: CaseData) -> dict[str, Quantity]:
-    """Return all quantities of a case by name: those of all particles, and columns of the series.
+    """Return all quantities of a case by name: quantities of all particles, and columns of the series.
 
-    The flow of a sensor is none of them: it is a mean between lines of the series, and so depends on these.
+    The flow of a sensor is left out: it is a mean between lines of the series, and so depends on their interval.
     """
     found = {name: Quantity("state") for name in STATE_QUANTITIES}
     found |= {name: Quantity("balance") for name, *_ in balance_columns(case)}

@@ -1,4 +1,4 @@
-"""Rules of the case file on stages, on what counts from them, and on gravity."""
+"""Rules of the case file on stages, on motions that begin with a stage, and on gravity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FLAT = "must be 0 in a case of dimension 2, which lies in the x-y plane"
 
 
 def stage_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all stages, and of motions, insertions and sensors that belong to some."""
+    """Yield the problems of all stages, and of motions, insertions and sensors that belong to a stage."""
     yield from _gravity(case)
     taken: dict[str, int] = {}
     for index, stage in enumerate(case.stages):

@@ -1,4 +1,4 @@
-"""Rules that hold for directions and for tables against time, wherever they stand."""
+"""Rules for directions and for tables against time, in any section."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def direction_problems(axis: tuple[float, float, float], where: Location) -> Iterator[Problem]:
-    """Yield a problem if a vector has no direction: its length is zero, or out of range."""
+    """Yield a problem if a vector has no direction, because its length is zero or out of range."""
     if not 1e-150 < math.hypot(*axis) < 1e150:
         yield Problem(where, "is not a direction; give a vector of moderate, non-zero length")
 
@@ -30,7 +30,7 @@ def table_problems(table: Section, values: str, where: Location) -> Iterator[Pro
     Parameters
     ----------
     table : Section
-        Has the keys ``times``, ``file`` and that of the values.
+        Section with the keys ``times``, ``file`` and the key of the values.
     values : str
         Key of the values.
     where : tuple of str or int

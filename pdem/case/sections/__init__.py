@@ -1,1 +1,1 @@
-"""The sections of the case file as classes: keys, types, units and limits, and nothing that is computed."""
+"""The sections of the case file as classes: keys, types, units and limits, without any computation."""

@@ -18,7 +18,7 @@ BRANCH = "|"
 
 
 FOLLOWS = "follows"
-"""Mark of keys that may be left out although a case always has them: they follow from others before it is read."""
+"""Mark of keys that a file may leave out because they follow from other keys before the case is read."""
 
 
 @overload
@@ -28,19 +28,20 @@ def entry(text: str = ..., *, default: Value, unit: str = ...) -> Value: ...
 @overload
 def entry(text: str = ..., *, default_factory: Callable[[], Value], unit: str = ...) -> Value: ...
 def entry(text: str = "", *, unit: str = "", follows: bool = False, **default: Any) -> Any:
-    """Return a key of a section, with what ``pdem explain``, the reference and the schema say of it.
+    """Return a key of a section, with its texts for ``pdem explain``, the reference and the schema.
 
     Parameters
     ----------
     text : str
-        Its meaning, with words of code between backticks. Empty: that of the same key of a base class, else the first
-        paragraph of the docstring of the section says all.
+        Meaning of the key, with code between backticks. If it is empty, the text of the same key in a base class
+        applies, or else the first paragraph of the docstring of the section is sufficient.
     unit : str
-        SI unit of its numbers; several are joined by " or ". Empty for numbers without a unit, and other values.
+        SI unit of its numbers; several units are joined by " or ". Empty for numbers without a unit and for other
+        types.
     follows : bool
         Whether a file may leave out a key without a default because it follows from other keys.
     **default : value
-        ``default``, or ``default_factory``, which makes it. Without both the key has to be given, unless it follows.
+        ``default``, or ``default_factory``, which returns it. Without both the key is required, unless it follows.
     """
     extra: JsonDict = {**({"unit": unit} if unit else {}), **({FOLLOWS: True} if follows else {})}
     return Field(description=text or None, json_schema_extra=extra or None, **default)
@@ -48,9 +49,9 @@ def entry(text: str = "", *, unit: str = "", follows: bool = False, **default: A
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field, entry))
 class Section(BaseModel):
-    """A table of the case file: unknown keys, wrong types and non-finite numbers are refused."""
+    """A table of the case file: unknown keys, wrong types and non-finite numbers are errors."""
 
-    # with `defer_build` a section is compiled when it is read, or as part of the one that holds it, and not twice
+    # with `defer_build` a section is compiled once: when it is read, or as part of an enclosing section
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
     branch: ClassVar[str] = ""

@@ -10,7 +10,7 @@ AxisName = Literal["x", "y", "z"]
 
 
 class AxisDeformation(Section):
-    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis; exactly one of both is given."""
+    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis, exactly one of both."""
 
     strain_rate: float | None = entry(
         "Rate of the logarithmic strain, in 1/s, negative for compression. The length of the box is multiplied by "
@@ -19,14 +19,14 @@ class AxisDeformation(Section):
         unit="1/s",
     )
     stress: float | None = entry(
-        "Pressure along this axis that is wanted, in Pa (in 2D N/m): `stress_xx` of the series, of contacts and "
-        "motion. The box gets shorter where it is less, and longer where it is more, see `pdem.motion.box_servo`.",
+        "Wanted pressure along this axis, in Pa (in 2D N/m): `stress_xx` of the series, from contacts and motion. "
+        "The box shortens while the pressure is lower, and lengthens while it is higher; see `pdem.motion.box_servo`.",
         default=None,
         unit="Pa",
     )
 
     def __str__(self) -> str:
-        """Return what happens, for people."""
+        """Return the deformation in words."""
         if self.stress is not None:
             return f"goes to {self.stress:g} Pa"
         return f"strains by {self.strain_rate or 0.0:g} 1/s"
@@ -41,31 +41,31 @@ class ShearDeformation(Section):
         "Velocity gradient, in 1/s. Exactly one of `rate` and `stress` is given.", default=None, unit="1/s"
     )
     stress: float | None = entry(
-        "Shear stress that is wanted, in Pa, positive where it drives a positive rate: of the series it is the "
-        "negative `stress_xy` of these axes.",
+        "Wanted shear stress, in Pa, positive if it drives a positive rate: the negative of `stress_xy` for these "
+        "axes in the series.",
         default=None,
         unit="Pa",
     )
 
 
-_AXIS_TEXT = "What is given along this axis: a strain rate or a stress."
+_AXIS_TEXT = "Strain rate or stress along this axis."
 
 
 class Deformation(Section):
-    """``[domain.deformation]``: the periodic box deforms, as a whole, and particles move with it.
+    """``[domain.deformation]``: the periodic box deforms as a whole, and particles move with it.
 
-    Only periodic axes deform; those that are not named stay as they are. The centre of the box rests. What is given
-    here holds from the begin of the run, or in a stage from the begin of that stage on; ``{}`` lets the box rest.
-    Positions and velocities are those in space: velocities have the part of the box in them. ``translation`` of the
-    energy ledger is that of the motion relative to the box, ``box_work`` what the deformation delivers.
+    Only periodic axes deform; axes that are not named do not change. The centre of the box is at rest. The deformation
+    begins with the run, or in a stage with that stage; ``{}`` keeps the box at rest. Positions and velocities are those
+    in space: velocities include the motion of the box. In the energy ledger, ``translation`` is the energy of the
+    motion relative to the box, and ``box_work`` the work of the deformation.
     """
 
     x: AxisDeformation | None = entry(_AXIS_TEXT, default=None)
     y: AxisDeformation | None = entry(_AXIS_TEXT, default=None)
     z: AxisDeformation | None = entry(_AXIS_TEXT, default=None)
     mean_stress: float | None = entry(
-        "Mean of the pressures along all axes that is wanted, in Pa: `pressure` of the series. The periodic axes "
-        "that have nothing of their own strain for it, all at one rate.",
+        "Wanted mean of the pressures along all axes, in Pa: `pressure` of the series. To reach it, all periodic axes "
+        "without a strain rate or stress of their own strain at the same rate.",
         default=None,
         unit="Pa",
     )
@@ -80,19 +80,19 @@ class Deformation(Section):
 
     @property
     def stresses(self) -> list[float]:
-        """All stresses that are wanted [Pa]."""
+        """All wanted stresses [Pa]."""
         found = [axis.stress for axis in self.axes.values()]
         found += [self.mean_stress, None if self.shear is None else self.shear.stress]
         return [one for one in found if one is not None]
 
     @property
     def axes(self) -> dict[str, AxisDeformation]:
-        """What is given for axes, by their names."""
+        """Deformations of single axes, by the names of the axes."""
         found = {"x": self.x, "y": self.y, "z": self.z}
         return {name: axis for name, axis in found.items() if axis is not None}
 
     def __str__(self) -> str:
-        """Return what the box does, for people."""
+        """Return the deformation of the box in words."""
         does = [f"{axis} along {name}" for name, axis in self.axes.items()]
         if self.mean_stress is not None:
             does.append(f"goes to a mean stress of {self.mean_stress:g} Pa")

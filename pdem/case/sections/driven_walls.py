@@ -12,7 +12,7 @@ from pdem.case.sections.motions import Axis
 from pdem.case.sections.units import AngleRange, AngularVelocity, PositiveRate, Values
 
 TORQUES = ("torque", "torque_table")
-"""Loads with which a servo turns its wall."""
+"""Loads for which a servo rotates its wall."""
 
 
 class LoadTable(Section):
@@ -30,12 +30,12 @@ _TABLE_TEXT = "In place of `force` and `torque`: the wanted load as a function o
 
 
 class Servo(Section):
-    """``[walls.servo]``: the wall moves until the particles load it with a given value; see `pdem.motion.servo`.
+    """``[walls.servo]``: the wall moves until the particles exert the wanted load; see `pdem.motion.servo`.
 
-    Exactly one of the four loads is given. With a force the wall moves along the axis, with a torque it turns about it.
-    The load is that of the particles *on the wall*, along the axis, as in ``wall_loads`` and the series: a piston whose
-    axis points into the bed has a negative `force`. The wall's own motion (not `on`) is added: a lid that turns
-    while it presses.
+    Exactly one of the four loads is required. With a force the wall moves along the axis; with a torque it rotates
+    about the axis. The load is that of the particles *on the wall*, along the axis, as in ``wall_loads`` and the
+    series: for a piston with an axis into the bed, `force` is negative. The wall's own motion (not `on`) is added, for
+    example for a lid that rotates while it presses.
     """
 
     axis: Vector = entry("Direction of the axis, a vector of any length but zero, constant in time.")
@@ -87,7 +87,7 @@ class Servo(Section):
 
 
 def _matrix(value: Any) -> Any:
-    """Return three moments as a matrix, any other value unchanged."""
+    """Return three moments as a matrix, and any other value unchanged."""
     if isinstance(value, (list, tuple)) and len(value) == 3 and all(isinstance(part, (int, float)) for part in value):
         return [[value[0], 0.0, 0.0], [0.0, value[1], 0.0], [0.0, 0.0, value[2]]]
     return value
@@ -103,8 +103,8 @@ Inertia = Annotated[
 class Body(Section):
     """``[walls.body]``: a rigid body with a mass, moved by particles, gravity and constant forces.
 
-    It touches particles only: neither other bodies nor other walls, nor copies of particles across periodic sides
-    where it does not reach. See `pdem.motion.bodies`.
+    It touches particles only: neither bodies nor walls, and no periodic copies of particles beyond the sides that it
+    does not reach itself. See `pdem.motion.bodies`.
     """
 
     mass: Positive | None = entry("Mass in kg; exactly one of mass and density is given.", default=None, unit="kg")
@@ -138,5 +138,5 @@ class Body(Section):
 
     @property
     def turns(self) -> bool:
-        """Whether it has a rotational degree of freedom."""
+        """Whether the body has a rotational degree of freedom."""
         return self.hinge is not None or any(self.free_rotation)

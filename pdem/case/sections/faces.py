@@ -1,4 +1,4 @@
-"""Flat faces through which particles come in, or that sensors look at: given by corners, as discs, meshes or walls."""
+"""Flat faces for insertions and sensors: given by corners, as discs, as meshes or as walls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.case.sections.placed_meshes import PlacedMesh
 
 
 class PolygonFace(Section):
-    """A flat polygon with `corners` (m) one after the other; the right hand rule gives its normal."""
+    """A flat polygon with `corners` (m) in sequence; the right-hand rule gives its normal."""
 
     branch: ClassVar[str] = f"{BRANCH}polygon"
     shape: Literal["polygon"] = "polygon"

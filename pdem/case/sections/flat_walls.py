@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pdem.case.sections.wall_shapes import Location, Parts
 
 MARGIN = 0.25
-"""How far a plane reaches beyond the domain, over its side: a periodic one is at least four radii long."""
+"""Extension of a plane beyond the domain, relative to its side: a periodic side is at least four radii long."""
 
 Face = Literal["-x", "+x", "-y", "+y", "-z", "+z"]
 _PARALLEL = 1e-6
-"""Sine of the angle between two directions below which they are one."""
+"""Sine of the angle between two directions below which they are parallel."""
 
 
 class PlaneWall(ShapeWall):
@@ -43,7 +43,7 @@ class PlaneWall(ShapeWall):
     )
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facet."""
+        """Return the facet of the wall."""
         if self.size is not None:
             return flat.square(self.point, self.normal, self.size)
         lower, upper = np.array(domain.lower), np.array(domain.upper)
@@ -51,7 +51,7 @@ class PlaneWall(ShapeWall):
         return flat.plane_in_box(self.point, self.normal, lower - beyond, upper + beyond)
 
     def problems(self, domain: Domain, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures."""
+        """Yield the problems of its dimensions."""
         found = list(super().problems(domain, where))
         yield from found
         is_box = all(low < high for low, high in zip(domain.lower, domain.upper, strict=True))
@@ -72,11 +72,11 @@ class BoxWall(ShapeWall):
     )
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its faces."""
+        """Return the faces of the wall."""
         return flat.box(self.lower, self.upper, self.open)
 
     def problems(self, domain: Domain, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures."""
+        """Yield the problems of its dimensions."""
         for axis in range(3):
             if not self.lower[axis] < self.upper[axis]:
                 text = f"must be greater than lower ({self.lower[axis]}) along {'xyz'[axis]}"
@@ -107,7 +107,7 @@ class BladeWall(RoundWall):
 
     @property
     def largest_radius(self) -> float:
-        """Of the bend, outside [m]; 0 if it is flat."""
+        """Outer radius of the bend [m]; 0 if the blade is flat."""
         return 0.0 if self.bend_radius is None else self.bend_radius + 0.5 * self.thickness
 
     def _plate(self) -> flat.Plate:
@@ -116,15 +116,15 @@ class BladeWall(RoundWall):
         )  # fmt: skip
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets."""
+        """Return the facets of the wall."""
         return flat.blade(self._plate(), self.accepted_deviation)
 
     def facet_number(self) -> float:
-        """Return about how many facets it has."""
+        """Return the approximate number of facets."""
         return 4.0 * flat.bends_of(self._plate(), self.accepted_deviation)
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures among each other."""
+        """Yield the problems of its dimensions in combination."""
         if _sine(self.axis, self.normal) < _PARALLEL:
             yield Problem((*where, "normal"), "is along axis; give a direction across it")
         if self.bend_radius is None:
@@ -155,18 +155,18 @@ class ChuteWall(ShapeWall):
     height: NotNegative = entry("Height of the sides, in m; with 0 there are none.", default=0.0, unit="m")
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its floor and sides."""
+        """Return the floor and the sides."""
         measures = (self.inclination, self.length, self.width, self.height)
         return flat.chute(flat.Channel(self.start, self.direction, self.up, *measures))
 
     def problems(self, domain: Domain, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures."""
+        """Yield the problems of its dimensions."""
         yield from super().problems(domain, where)
         if _sine(self.direction, self.up) < _PARALLEL:
             yield Problem((*where, "direction"), "is along up; give the horizontal direction in which it leads")
 
 
 def _sine(one: Vector, other: Vector) -> float:
-    """Return the sine of the angle between two vectors, 1 if one of them is no direction."""
+    """Return the sine of the angle between two vectors; 1 if a vector has no direction."""
     size = math.hypot(*one) * math.hypot(*other)
     return math.hypot(*np.cross(one, other).tolist()) / size if 0.0 < size < math.inf else 1.0

@@ -50,11 +50,11 @@ class Domain(Section):
     upper: Vector = entry("Corner of the box with the largest coordinates, in m.", unit="m")
     periodic: Flags = entry("Whether the box is periodic along x, y and z.", default=(False, False, False))
     outside: Literal["remove", "keep"] = entry(
-        "What happens to particles whose centre has left the box through a side that is not periodic: they are "
-        "removed at the next of every 64 steps, or kept. Those that are kept, have no wall below them and touch "
-        "nothing keep falling, and are removed as soon as they move more than half of their radius in a step. The "
-        "series counts what was removed, in all and by side: `left`, `left_mass`, `left_-z`, ...; its energy is "
-        "added to `outflow` of the ledger.",
+        "Whether particles are removed or kept when their centre has left the box through a side that is not "
+        "periodic. They are removed at every 64th step. Kept particles that fall freely, with no wall below them, are "
+        "removed as soon as they move by more than half of their radius in a step. The series counts the removed "
+        "particles, in total and by side: `left`, `left_mass`, `left_-z`, ...; their energy is added to `outflow` of "
+        "the ledger.",
         default="remove",
     )
     gravity: Vector = entry("Acceleration in m/s^2.", default=(0.0, 0.0, 0.0), unit="m/s^2")
@@ -72,7 +72,7 @@ def _direction(value: Any) -> Any:
 
 
 class Detection(Section):
-    """``[detection]``: how contacts are found. Only `walls` and `wall_lever_arm` change results."""
+    """``[detection]``: method of contact detection. Only `walls` and `wall_lever_arm` change results."""
 
     method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = entry(
         '`"hgrid"` (hierarchical grid, any size ratio), or another method, for comparison.', default="hgrid"
@@ -107,7 +107,7 @@ class Detection(Section):
 
 
 class Decomposition(Section):
-    """``[decomposition]``: how the domain is divided among ranks. It never changes results."""
+    """``[decomposition]``: division of the domain among ranks. It never changes results."""
 
     method: PartitionMethod = entry(
         '`"bisection"`: each part is cut in two across its longest axis, again and again; `"slabs"`: all cuts are '
@@ -132,7 +132,7 @@ class Limits(Section):
 
 
 class Perturbation(Section):
-    """``[perturbation]``: slightly smaller radii, so that repetitions of a run show which results are due to chance."""
+    """``[perturbation]``: slightly smaller radii; repetitions then show which results of a run are due to chance."""
 
     size: Annotated[float, Field(gt=0.0, le=1e-3)] = entry(
         "Largest fraction by which radii are reduced, of particles at time 0 and of inserted ones. 1e-12 is far "

@@ -34,14 +34,14 @@ class Material(Section):
 
     @property
     def rigid(self) -> bool:
-        """Whether it is rigid: without elastic constants."""
+        """Whether the material is rigid: without elastic constants."""
         return self.youngs_modulus is None
 
 
 class Interaction(Section):
     """``[interactions.A-B]``: the contact law of two materials, in either order.
 
-    ``[interactions.default]`` is that of all pairs which no other one names.
+    ``[interactions.default]`` is the law of all pairs without an entry of their own.
 
     Laws of users declare further keys.
     """
@@ -61,8 +61,8 @@ class Interaction(Section):
     )
     restitution: Annotated[float, Field(gt=0.0, le=1.0)] = entry(
         "Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1]; unless given it "
-        "follows from those of both materials by `mixing`. Viscoelastic spheres have none of their own; of "
-        '`"luding"` and `"eepa"` it is the damping beside what deformation loses.',
+        "follows from those of both materials by `mixing`. Viscoelastic spheres do not use it; with "
+        '`"luding"` and `"eepa"` it sets the damping in addition to the plastic losses.',
         follows=True,
     )
     mixing: Literal["geometric", "arithmetic", "harmonic", "min"] = entry(
@@ -117,7 +117,7 @@ class Interaction(Section):
 
     @property
     def parts(self) -> dict[str, dict[str, Any]]:
-        """The tables of further parts, by role, including that which `rolling_friction` stands for."""
+        """The tables of further parts, by role, including the table that `rolling_friction` abbreviates."""
         tables = {"rolling": self.rolling, "twisting": self.twisting, "adhesion": self.adhesion}
         found = {role: table for role, table in tables.items() if table is not None}
         if self.rolling_friction and self.rolling is None:
@@ -132,7 +132,7 @@ LAW_KEYS = ("law", "friction", "restitution", "mixing", "rolling_friction", "rol
 def split_pair(key: str, materials: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return all readings of `key` as two names of `materials` joined by a hyphen.
 
-    Names may hold hyphens themselves, so there can be none, one or several.
+    Names may contain hyphens themselves, so there can be no reading, one, or several.
     """
     cuts = [index for index, letter in enumerate(key) if letter == "-"]
     pairs = [(key[:cut], key[cut + 1 :]) for cut in cuts]

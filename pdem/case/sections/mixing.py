@@ -1,4 +1,4 @@
-"""Interactions of pairs of materials that a case does not name, and constants of pairs by those of their materials."""
+"""Interactions of pairs of materials that a case does not name, and constants of pairs from their materials."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DEFAULT = "default"
-"""Key of the interaction of all pairs that no other one names."""
+"""Key of the interaction of all pairs without an entry of their own."""
 
 MIXED = ("friction", "restitution")
-"""Constants of an interaction that both materials may give."""
+"""Constants of an interaction that both materials may define."""
 
 
 def mixed(one: float, other: float, rule: str) -> float:
-    """Return the constant of a pair, of those of its materials, by one of the rules of `Interaction.mixing`."""
+    """Return the constant of a pair from the constants of its materials, by a rule of `Interaction.mixing`."""
     if one == other:
         return one
     if rule == "geometric":
@@ -33,10 +33,10 @@ def mixed(one: float, other: float, rule: str) -> float:
 
 
 def with_all_pairs(materials: Any, interactions: Any) -> Any:
-    """Return the interactions of a case file with one for each pair of materials, as far as the file has what it needs.
+    """Return the interactions of a case file with one per pair of materials, as far as the file is sufficient for it.
 
-    ``[interactions.default]`` stands for all pairs that are not named. Constants that an interaction lacks follow from
-    its materials. What is not a table is returned as it is: checks that come later say so.
+    ``[interactions.default]`` applies to all pairs that are not named. Constants that an interaction lacks follow from
+    its materials. A value that is not a table is returned unchanged: later checks report it.
     """
     if not isinstance(interactions, dict) or not isinstance(materials, dict):
         return interactions
@@ -48,9 +48,10 @@ def with_all_pairs(materials: Any, interactions: Any) -> Any:
 
 
 def idle_problem(parts: list[str], document: dict[str, Any]) -> str:
-    """Return why a key of a case file has no influence on any pair of materials, empty if it has one or is another key.
+    """Return the reason why a key of a case file has no influence on any pair of materials; empty if it has some.
 
-    In a case with all values written out, as a checkpoint has it, every pair is named and has all its constants.
+    The result is empty for other keys, too. In a case with all values written out, such as that of a checkpoint, every
+    pair is named and has all its constants.
     """
     materials, interactions = document.get("materials"), document.get("interactions")
     if not isinstance(materials, dict) or not isinstance(interactions, dict):
@@ -90,14 +91,14 @@ def _completed(key: str, table: Any, materials: dict[str, Any]) -> Any:
 
 
 def _number(material: Any, name: str) -> float | None:
-    """Return a constant of a material that is a usable number, else None."""
+    """Return a constant of a material if it is a usable number, else None."""
     value = material.get(name) if isinstance(material, dict) else None
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value < math.inf
     return float(value) if usable and value is not None else None
 
 
 def as_in_file(problem: Problem, document: Any) -> Problem:
-    """Return a problem with its location in the case file: of a pair that is not named there, that of the default."""
+    """Return a problem with its location in the case file; for a pair without an entry there, that of the default."""
     given = document.get("interactions") if isinstance(document, dict) else None
     place, *rest = problem.location[1:] or ("",)
     if problem.location[:1] != ("interactions",) or not isinstance(given, dict):
@@ -109,7 +110,7 @@ def as_in_file(problem: Problem, document: Any) -> Problem:
 
 
 def once_for_all_pairs(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems in the case file in which a key that the default lacks is missing once, for the first pair."""
+    """Return problems in which a key that the default lacks is missing only once, for the first pair."""
     found: dict[tuple[Any, ...], Problem] = {}
     for one in problems:
         lacks = one.location[:2] == ("interactions", DEFAULT) and one.text.startswith("is missing")

@@ -31,7 +31,7 @@ class MotionKind(Section, ABC):
 
     @abstractmethod
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return the course of the angle [rad] of a rotation, else those of the displacements along x, y, z [m].
+        """Return the course of the angle [rad] of a rotation, or the courses of the displacements along x, y, z [m].
 
         Parameters
         ----------
@@ -174,9 +174,9 @@ class TranslationTable(MotionKind):
 
 
 class MovingFrame(Section):
-    """A frame that moves: ``[motions.NAME]``, which carries others, and every wall.
+    """A moving frame: ``[motions.NAME]``, which carries walls and further frames, and every wall.
 
-    Rotations come first, then translations, which also move the axes. Axes and centres are those of time 0.
+    Rotations come first, then translations, which also move the axes. Axes and centres are those at time 0.
     """
 
     on: Name | None = entry("Name of the motion that carries this one.", default=None)

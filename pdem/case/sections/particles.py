@@ -200,7 +200,7 @@ class ParticleGroup(Section):
 
 
 def with_domain(group: Any, domain: Any) -> Any:
-    """Return the table of a group; missing corners of a box fill are those of the domain."""
+    """Return the table of a group, with the corners of the domain for missing corners of a box fill."""
     if not (isinstance(group, dict) and isinstance(group.get("fill"), dict) and isinstance(domain, dict)):
         return group
     fill = group["fill"]

@@ -1,4 +1,4 @@
-"""Meshes in files, and where they are put: keys of walls and of faces."""
+"""Meshes in files, and their position and orientation: keys of walls and of faces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.case.sections.units import Angle
 
 
 class MeshRotation(Axis):
-    """A rotation of a mesh when it is read; after that it does not turn."""
+    """A rotation of a mesh when it is read, not a motion."""
 
     centre: Vector = entry(
         "A point on the axis, in m: in the coordinates of the file after `scale`.", default=(0.0, 0.0, 0.0), unit="m"
@@ -34,7 +34,7 @@ Rotate = Annotated[
 
 
 class PlacedMesh(Section):
-    """A mesh file, and where the mesh is put when it is read: scaled, then rotated, then moved by the offset."""
+    """A mesh file and the position of its mesh: when read, it is scaled, then rotated, then moved by the offset."""
 
     mesh: Name = entry("Mesh file, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.")
     scale: Positive = entry("Factor from the file's unit to metres (0.001 for a mesh in mm).", default=1.0)
@@ -49,6 +49,6 @@ class PlacedMesh(Section):
     )
 
     def rotations(self) -> list[dict[str, Any]]:
-        """Return the rotations as `pdem.Mesh.read` takes them."""
+        """Return the rotations as arguments of `pdem.Mesh.read`."""
         given = (self.rotate,) if isinstance(self.rotate, MeshRotation) else self.rotate
         return [one.model_dump() for one in given]

@@ -23,7 +23,7 @@ Caps = Literal["both", "lower", "upper", "none"]
 
 
 class CylinderWall(RoundWall):
-    """A cylinder, its ends closed or open: a drum, a silo, a pipe."""
+    """A cylinder with closed or open ends: a drum, a silo, a pipe."""
 
     branch: ClassVar[str] = f"{BRANCH}cylinder"
     shape: Literal["cylinder"]
@@ -35,21 +35,21 @@ class CylinderWall(RoundWall):
 
     @property
     def largest_radius(self) -> float:
-        """Of the cylinder [m]."""
+        """Radius of the cylinder [m]."""
         return self.radius
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets."""
+        """Return the facets of the wall."""
         axis = self.centre, self.axis
         return round_parts.cylinder(axis, self.radius, self.length, self.caps, self.accepted_deviation)
 
     def facet_number(self) -> float:
-        """Return about how many facets it has."""
+        """Return the approximate number of facets."""
         return sides_of(self.radius, self.accepted_deviation)
 
 
 class ConeWall(RoundWall):
-    """A cone or a part of one, its ends closed or open: a hopper, a funnel."""
+    """A cone or a part of a cone, with closed or open ends: a hopper, a funnel."""
 
     branch: ClassVar[str] = f"{BRANCH}cone"
     shape: Literal["cone"]
@@ -63,26 +63,26 @@ class ConeWall(RoundWall):
 
     @property
     def largest_radius(self) -> float:
-        """At the wider end [m]."""
+        """Radius of the wider end [m]."""
         return max(self.radii)
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets."""
+        """Return the facets of the wall."""
         axis = self.centre, self.axis
         return round_parts.cone(axis, self.radii, self.length, self.caps, self.accepted_deviation)
 
     def facet_number(self) -> float:
-        """Return about how many facets it has."""
+        """Return the approximate number of facets."""
         return round_parts.cone_facets(self.radii, self.length, self.accepted_deviation)
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures among each other."""
+        """Yield the problems of its dimensions in combination."""
         if not any(self.radii):
             yield Problem((*where, "radii"), "are both 0; one has to be positive")
 
 
 class TubeWall(RoundWall):
-    """A pipe whose wall has a thickness, closed all round: particles touch it inside, outside and at its ends."""
+    """A thick-walled pipe, closed all round: particles touch it inside, outside and at its ends."""
 
     branch: ClassVar[str] = f"{BRANCH}tube"
     shape: Literal["tube"]
@@ -94,20 +94,20 @@ class TubeWall(RoundWall):
 
     @property
     def largest_radius(self) -> float:
-        """Outside [m]."""
+        """Outer radius [m]."""
         return self.outer_radius
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets."""
+        """Return the facets of the wall."""
         axis, radii = (self.centre, self.axis), (self.inner_radius, self.outer_radius)
         return round_parts.tube(axis, radii, self.length, self.accepted_deviation)
 
     def facet_number(self) -> float:
-        """Return how many facets it has."""
+        """Return the number of facets."""
         return 4.0 * sides_of(self.outer_radius, self.accepted_deviation)
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures among each other."""
+        """Yield the problems of its dimensions in combination."""
         if self.inner_radius >= self.outer_radius:
             yield Problem((*where, "inner_radius"), f"must be less than outer_radius ({self.outer_radius:g} m)")
 
@@ -122,15 +122,15 @@ class SphereWall(RoundWall):
 
     @property
     def largest_radius(self) -> float:
-        """Of the sphere [m]."""
+        """Radius of the sphere [m]."""
         return self.radius
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets."""
+        """Return the facets of the wall."""
         return round_parts.sphere(self.centre, self.radius, self.accepted_deviation)
 
     def facet_number(self) -> float:
-        """Return how many facets it has."""
+        """Return the number of facets."""
         divisions = round_parts.divisions_of(self.radius, self.accepted_deviation)
         return round_parts.ICOSAHEDRON_FACES * float(divisions) ** 2
 
@@ -152,7 +152,7 @@ class ScrewWall(RoundWall):
 
     @property
     def largest_radius(self) -> float:
-        """Of the blade [m]."""
+        """Radius of the blade [m]."""
         return self.radius
 
     def _measures(self) -> Screw:
@@ -162,15 +162,15 @@ class ScrewWall(RoundWall):
         )  # fmt: skip
 
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets."""
+        """Return the facets of the wall."""
         return screw(self._measures(), self.accepted_deviation)
 
     def facet_number(self) -> float:
-        """Return about how many facets it has."""
+        """Return the approximate number of facets."""
         return screw_facets(self._measures(), self.accepted_deviation)
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures among each other."""
+        """Yield the problems of its dimensions in combination."""
         if self.inner_radius >= self.radius:
             yield Problem((*where, "inner_radius"), f"must be less than radius ({self.radius:g} m)")
         if self.thickness >= self.length:

@@ -34,7 +34,7 @@ from pdem.features.insertions.section import Insertion
 from pdem.features.sensors.section import Sensor
 
 TEXT_SOURCE = "case"
-"""Name in messages of a case without a file."""
+"""Name of a case without a file in messages."""
 
 
 def _branch(value: Any) -> str:
@@ -117,7 +117,7 @@ class CaseData(Section):
 
     @property
     def path(self) -> Path | None:
-        """The file the case was read from, None for a case from text."""
+        """The file that the case was read from; None for a case from text."""
         return self._path
 
     @property
@@ -139,12 +139,12 @@ class CaseData(Section):
         return tomli_w.dumps(self.model_dump(mode="python", exclude_none=True))
 
     def interaction(self, first: str, second: str) -> Interaction | None:
-        """Return the interaction of two materials, in either order; None if the case has none."""
+        """Return the interaction of two materials, in either order; None if the case has no such interaction."""
         key = self.interaction_key(first, second)
         return None if key is None else self.interactions[key]
 
     def interaction_key(self, first: str, second: str) -> str | None:
-        """Return the key of the interaction of two materials, in either order; None if the case has none."""
+        """Return the key of the interaction of two materials, in either order; None if there is none."""
         for key in self.interactions:
             for pair in split_pair(key, self.materials):
                 if pair in ((first, second), (second, first)):
@@ -157,7 +157,7 @@ class CaseData(Section):
 
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document, completed by defaults that depend on other sections."""
+    """Return the document, completed by defaults that depend on further sections."""
     document = dict(document)
     groups = document.get("particles")
     if isinstance(groups, list):

@@ -19,13 +19,13 @@ _MESH_OR_POINTS = ".vtk"
 
 
 def names_mesh(file: str, most_spheres: int | None) -> bool:
-    """Tell whether the file of a shape is a mesh, by its name; ``.vtk`` without a number of spheres has spheres."""
+    """Return whether the file of a shape is a mesh, by its name; ``.vtk`` without a number of spheres has spheres."""
     ending = PurePath(file).suffix.lower()
     return ending in MESH_ENDINGS and not (ending == _MESH_OR_POINTS and most_spheres is None)
 
 
 class GivenMass(Section):
-    """Volume, centre of mass and inertia of a shape from another source."""
+    """Volume, centre of mass and inertia of a shape from an external source."""
 
     branch: ClassVar[str] = f"{BRANCH}table"
     volume: Positive = entry("Volume in m^3; the mass is this times the density of the material.", unit="m^3")
@@ -84,7 +84,7 @@ class ShapeTurn(Section):
 
 
 class RandomTurn(Section):
-    """Random orientations from another seed than that of the fill."""
+    """Random orientations from a seed of their own."""
 
     branch: ClassVar[str] = f"{BRANCH}seed"
     random: Seed = entry("Seed of the random orientations.")

@@ -1,4 +1,4 @@
-"""``radius = ...``: a radius for all, or one of the distributions of radii."""
+"""``radius = ...``: one radius for all particles, or a distribution of radii."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistributio
 
 Numbers = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
 Weight = Literal["number", "volume", "mass"]
-"""What the fractions of a distribution count: particles, their volume, or their mass, which is the same."""
+"""Weight of the fractions of a distribution: number of particles, volume, or mass, which is equivalent to volume."""
 
 
 class CutSection(Section):
@@ -23,7 +23,7 @@ class CutSection(Section):
     by: Weight = "number"
 
     def law(self) -> Uniform | PowerLaw | LogNormal | NormalRadii | RosinRammler:
-        """Return the distribution, if its fractions count particles."""
+        """Return the distribution for fractions that count particles."""
         raise NotImplementedError
 
     def sizes(self) -> SizeDistribution:
@@ -38,7 +38,7 @@ class UniformSizes(CutSection):
     distribution: Literal["uniform"]
 
     def law(self) -> Uniform:
-        """Return the distribution, if its fractions count particles."""
+        """Return the distribution for fractions that count particles."""
         return Uniform(self.min, self.max)
 
 
@@ -50,7 +50,7 @@ class PowerLawSizes(CutSection):
     exponent: Annotated[float, Field(ge=-100.0, le=100.0)]
 
     def law(self) -> PowerLaw:
-        """Return the distribution, if its fractions count particles."""
+        """Return the distribution for fractions that count particles."""
         return PowerLaw(self.exponent, self.min, self.max)
 
 
@@ -63,7 +63,7 @@ class LogNormalSizes(CutSection):
     sigma: Positive
 
     def law(self) -> LogNormal:
-        """Return the distribution, if its fractions count particles."""
+        """Return the distribution for fractions that count particles."""
         return LogNormal(self.median, self.sigma, self.min, self.max)
 
 
@@ -76,14 +76,14 @@ class NormalSizes(CutSection):
     sigma: Positive = entry(unit="m")
 
     def law(self) -> NormalRadii:
-        """Return the distribution, if its fractions count particles."""
+        """Return the distribution for fractions that count particles."""
         return NormalRadii(self.mean, self.sigma, self.min, self.max)
 
 
 class RosinRammlerSizes(CutSection):
     """Fraction ``1 - exp(-(radius / size) ** spread)`` is finer: ``distribution = "rosin-rammler"``.
 
-    Cut at `min` and `max` (m); `size` in m. By mass unless `by` says otherwise, as sieves find it.
+    Cut at `min` and `max` (m); `size` in m. By default by mass, as in a sieve analysis.
     """
 
     branch: ClassVar[str] = f"{BRANCH}rosin-rammler"
@@ -93,7 +93,7 @@ class RosinRammlerSizes(CutSection):
     by: Weight = "mass"
 
     def law(self) -> RosinRammler:
-        """Return the distribution, if its fractions count particles."""
+        """Return the distribution for fractions that count particles."""
         return RosinRammler(self.size, self.spread, self.min, self.max)
 
 
@@ -171,11 +171,11 @@ Radius = Annotated[
 
 
 def sizes_of(radius: Any) -> SizeDistribution:
-    """Return the distribution that a value of ``radius`` stands for.
+    """Return the distribution for a value of ``radius``.
 
     Raises
     ------
     InputError
-        If its numbers go together in no distribution.
+        If its numbers do not define a distribution.
     """
     return Constant(radius) if isinstance(radius, float) else radius.sizes()

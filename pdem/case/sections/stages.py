@@ -1,4 +1,4 @@
-"""``[[stages]]``: a run in named parts, which end by time or by a condition, and what changes at the begin of each."""
+"""``[[stages]]``: a run in named parts, which end by time or by a condition, with changes at the start of each part."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class UntilKeys(Section):
         return float(self.above if self.below is None else self.below)  # type: ignore[arg-type]
 
     def holds(self, value: float) -> bool:
-        """Return whether the condition holds; never for what is not a number."""
+        """Return whether the condition holds; never for a value that is not a number."""
         return value < self.limit if self.above is None else value > self.limit
 
     def __str__(self) -> str:
@@ -64,24 +64,24 @@ if TYPE_CHECKING:
     class Until(UntilKeys):
         """``until``, with the key ``for``."""
 
-else:  # a key may be a word that Python keeps for itself
+else:  # a key may be a reserved word of Python
     _HELD = entry("Time for which the condition has to be met without interruption, in s.", default=0.0, unit="s")
     Until = create_model("Until", __base__=UntilKeys, __doc__=UntilKeys.__doc__, **{"for": (NotNegative, _HELD)})
 
 
 class WallChange(Section):
-    """What happens to a wall at the beginning of a stage: exactly one of `remove` and `add`."""
+    """Change of a wall at the beginning of a stage: exactly one of `remove` and `add`."""
 
-    remove: bool = entry("Remove the wall: it touches nothing from then on.", default=False)
+    remove: bool = entry("Remove the wall: afterwards it touches nothing.", default=False)
     add: bool = entry(
-        "Add the wall, where its motion has brought it by then. A wall whose first change is `add` does not exist "
-        "before.",
+        "Add the wall, at the position to which its motion has brought it. If the first change of a wall is `add`, "
+        "the wall does not exist before.",
         default=False,
     )
 
 
 class Stage(Section):
-    """``[[stages]]``: one part of a run. It ends after a time or by a condition, and the next one begins."""
+    """``[[stages]]``: one part of a run. It ends after a time or by a condition, and the next stage begins."""
 
     name: Name = entry("Name of the stage, and of the checkpoint with which it ends, `stage-NAME.h5`.")
     end: Positive | None = entry(

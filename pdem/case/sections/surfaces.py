@@ -1,4 +1,4 @@
-"""``[walls.surface]``: surfaces that move while the geometry of their wall stays, such as belts."""
+"""``[walls.surface]``: surfaces that move although the geometry of their wall does not, such as belts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VelocityTable(Section):
-    """``velocity_table``: the velocity of a surface by a table, linear between its times, constant before and after."""
+    """``velocity_table``: velocity of a surface by a table, linear between its times, constant before and after."""
 
     values_key: ClassVar[str] = "velocities"
     times: Values | None = entry("Times in increasing order, in s.", default=None, unit="s")
@@ -29,11 +29,11 @@ class VelocityTable(Section):
 
 
 class SurfaceRotation(SteadyTurn, Axis):
-    """``rotation``: a surface that turns about an axis at a constant rate."""
+    """``rotation``: rotation of a surface about an axis at a constant rate."""
 
 
 class SurfaceRotationTable(Axis):
-    """``rotation_table``: a surface that turns about an axis by a table of rates, linear between its times."""
+    """``rotation_table``: rotation of a surface about an axis by a table of rates, linear between its times."""
 
     values_key: ClassVar[str] = "rates"
     times: Values | None = entry(
@@ -53,10 +53,10 @@ class SurfaceRotationTable(Axis):
 class Surface(Section):
     """``[walls.surface]``: the surface moves and the geometry stays, as with a conveyor belt or a turntable.
 
-    Particles that touch it feel its velocity, which is added to that of the wall's own motion. Where the surface is not
-    along the velocity, this is turned into the surface and keeps its length: a belt runs round its ends. Where it is at
-    right angles to it, the surface rests. Velocity and axis are those of time 0 and go with the wall if it moves. Its
-    work is part of ``wall_work`` of the ledger. Exactly one of the keys is given.
+    Its velocity acts on particles that touch it, in addition to the wall's own motion. Where the surface is not
+    parallel to the velocity, the velocity is rotated into the surface and keeps its magnitude: a belt runs round its
+    ends. Where the surface is perpendicular to the velocity, it is at rest. Velocity and axis are those at time 0, and
+    move with the wall. The work is part of ``wall_work`` of the ledger. Exactly one of the keys is required.
     """
 
     velocity: Vector | None = entry("Constant velocity, in m/s.", default=None, unit="m/s")
@@ -68,7 +68,7 @@ class Surface(Section):
 
 
 def surface_problems(dimension: int, surface: Surface, where: Location) -> Iterator[Problem]:
-    """Yield the problems of a surface that moves by itself."""
+    """Yield the problems of a surface that moves independently of its wall."""
     given = [key for key in Surface.model_fields if getattr(surface, key) is not None]
     if len(given) != 1:
         found = " and ".join(given) if given else "none of them"
@@ -90,7 +90,7 @@ def surface_problems(dimension: int, surface: Surface, where: Location) -> Itera
 
 
 def _plane_problems(surface: Surface, where: Location) -> Iterator[Problem]:
-    """Yield the velocities that leave the plane of a case of dimension 2."""
+    """Yield a problem for each velocity that leaves the plane of a case of dimension 2."""
     text = "must be 0 in a case of dimension 2, which lies in the x-y plane"
     if surface.velocity is not None and surface.velocity[2] != 0.0:
         yield Problem((*where, "velocity", 2), text)

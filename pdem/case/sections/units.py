@@ -1,6 +1,6 @@
-"""Numbers in the units of a data sheet: ``{rpm = 20}`` in place of rad/s or Hz, ``{degrees = 30}`` in place of rad.
+"""Numbers in the units of a data sheet: ``{rpm = 20}`` instead of rad/s or Hz, ``{degrees = 30}`` instead of rad.
 
-A case that has been read holds them in SI units, and writes them so: what it writes has the same bits.
+A case contains the numbers in SI units once it has been read, and writes them in SI units with the same bits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBER = f"{BRANCH}number"
 
 
 class UnitSection(Section):
-    """A table whose only key is a unit, with the numbers in this unit."""
+    """A table with one key, the unit of its numbers."""
 
     unit: ClassVar[str]
 
@@ -33,7 +33,7 @@ class UnitSection(Section):
 
 
 class InRpm(UnitSection, Generic[Numbers]):
-    """``{rpm = 20}``: revolutions per minute, in place of rad/s, or of Hz for a frequency."""
+    """``{rpm = 20}``: revolutions per minute, instead of rad/s, or of Hz for a frequency."""
 
     branch: ClassVar[str] = f"{BRANCH}rpm"
     unit: ClassVar[str] = "rpm"
@@ -49,7 +49,7 @@ class InDegrees(UnitSection, Generic[Numbers]):
 
 
 UNIT_KEYS = (InRpm.unit, InDegrees.unit)
-"""Keys of tables that stand for the numbers in them."""
+"""Keys of tables that replace the numbers in them."""
 
 
 def rad_per_second(rpm: float) -> float:
@@ -68,12 +68,12 @@ def radians(degrees: float) -> float:
 
 
 def unchanged(degrees: float) -> float:
-    """Return an angle that a case holds in degrees."""
+    """Return an angle that a case stores in degrees, unchanged."""
     return degrees
 
 
 def _or_in(plain: Any, section: Any, convert: Callable[[float], float]) -> Any:
-    """Return the type of numbers that may also be given in the unit of a section."""
+    """Return the type of numbers that a file may also give in the unit of a section."""
 
     def branch_of(value: Any) -> str:
         return section.branch if isinstance(value, (dict, UnitSection)) else NUMBER
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     AngleRange = tuple[float, float]
     Slope = float
     AngleInDegrees = float
-else:  # for type checkers a case holds numbers, whatever they have been given in
+else:  # for type checkers a case contains plain numbers, whatever their unit in the file
     AngularRate = _or_in(float, InRpm[float], rad_per_second)
     PositiveRate = _or_in(Positive, InRpm[Positive], rad_per_second)
     AngularRates = _or_in(Values, InRpm[Values], rad_per_second)

@@ -1,4 +1,4 @@
-"""What all walls by their measures have in common."""
+"""Common base of all walls that are defined by shape and dimensions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DEFAULT_SHARE = 1.0 / 400.0
 """Default deviation over the radius: 48 sides of a circle, 2,420 facets of a sphere."""
 
 MOST_FACETS = 10_000_000
-"""Facets of one wall that are accepted: more would not fit into the memory of most machines."""
+"""Largest number of facets of one wall: more would not fit into the memory of most machines."""
 
 
 class ShapeWall(Wall, ABC):
-    """A wall by its measures."""
+    """A wall that is defined by shape and dimensions."""
 
     @model_validator(mode="before")
     @classmethod
@@ -45,7 +45,7 @@ class ShapeWall(Wall, ABC):
 
     @abstractmethod
     def parts(self, domain: Domain) -> Parts:
-        """Return its facets at time 0, see `pdem.containers.primitives`.
+        """Return the facets at time 0; see `pdem.containers.primitives`.
 
         Parameters
         ----------
@@ -54,14 +54,14 @@ class ShapeWall(Wall, ABC):
         """
 
     def problems(self, domain: Domain, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures."""
+        """Yield the problems of its dimensions."""
         for key in ("axis", "normal", "direction", "up"):
             if key in type(self).model_fields:
                 yield from direction_problems(getattr(self, key), (*where, key))
 
 
 class RoundWall(ShapeWall):
-    """A wall that is round somewhere: flat facets with their corners on the surface."""
+    """A wall with curved surfaces, made of flat facets with their corners on the surface."""
 
     deviation: Positive | None = entry(
         "Largest distance of a facet from the true surface, in m; by default 1/400 of the largest radius (48 sides "
@@ -73,19 +73,19 @@ class RoundWall(ShapeWall):
     @property
     @abstractmethod
     def largest_radius(self) -> float:
-        """Of what is round [m]; 0 if nothing is."""
+        """Largest radius of curved parts [m]; 0 without any."""
 
     @property
     def accepted_deviation(self) -> float:
-        """The deviation that is given, or the default [m]."""
+        """The deviation of the file, or the default [m]."""
         return DEFAULT_SHARE * self.largest_radius if self.deviation is None else self.deviation
 
     @abstractmethod
     def facet_number(self) -> float:
-        """Return about how many facets it has."""
+        """Return the approximate number of facets."""
 
     def problems(self, domain: Domain, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures, and whether they can be met with a sensible number of facets."""
+        """Yield the problems of its dimensions, and of a number of facets that is too large."""
         found = [*super().problems(domain, where), *self.measure_problems(where)]
         yield from found
         if found or not self.largest_radius:
@@ -100,5 +100,5 @@ class RoundWall(ShapeWall):
             yield Problem(key, f"{text}{remedy}: {default:.3g} m is the default")
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:
-        """Yield what is wrong with its measures among each other."""
+        """Yield the problems of its dimensions in combination."""
         yield from ()

@@ -1,6 +1,6 @@
-"""The walls of a case: what all of them have, and those that are meshes in files.
+"""The walls of a case: their common keys, and walls from mesh files.
 
-Walls by their measures are in `pdem.case.sections.flat_walls` and `pdem.case.sections.round_walls`.
+Walls with a shape are in `pdem.case.sections.flat_walls` and `pdem.case.sections.round_walls`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Wall(MovingFrame):
 class MeshWall(PlacedMesh, Wall):
     """A wall from a mesh file, ``shape = "mesh"``, which may be left out.
 
-    The mesh is put in its place when it is read: scaled, then rotated, then moved by the offset. Motions come later.
+    When it is read, the mesh is scaled, then rotated, then moved by the offset. Motions act afterwards.
     """
 
     branch: ClassVar[str] = f"{BRANCH}mesh"
@@ -71,7 +71,7 @@ class MeshWall(PlacedMesh, Wall):
 
 
 def _surface_hint(table: dict[str, Any]) -> str:
-    """Return which keys give a surface, by the word of another program if there is one."""
+    """Return the keys that define a surface, considering a foreign word if the table has one."""
     for key, value in table.items():
         meant = foreign_key(str(key), ("mesh", "shape")) if key not in MeshWall.model_fields else None
         if meant is not None:

@@ -1,44 +1,44 @@
-"""What makes loops over contacts and particles vector code: several numbers in one instruction.
+"""Building blocks of vector code for contacts and particles: one instruction works on several numbers.
 
-A compiler turns a loop into vector code if neighbouring turns work on neighbouring numbers, if nothing in a turn is
-skipped by a branch, and if it can see that no place is out of an array's begin. The kernels of a step are written so:
+A compiler turns a loop into vector code if successive iterations work on adjacent numbers, if no branch skips part of
+an iteration, and if it can prove that no index is negative. The kernels of a step are written accordingly:
 
-**Columns.** A stage of the contact law is one short loop over up to `BLOCK` contacts. The numbers of a quantity (normal
-x, normal y, overlap, ...) of all contacts of the block stand one after the other in a *column*; `column_reader` and
-`column_writer` (`columns`) read and write several columns as one tuple. What a stage leaves for the next stands in
-columns too. One stage has a few roots and quotients, so that the processor overlaps those of several turns; in one long
-loop it would not see far enough ahead.
+**Columns.** A stage of the contact law is one short loop over up to `BLOCK` contacts. The values of a quantity (normal
+x, normal y, overlap, ...) for all contacts of the block form a contiguous *column*; `column_reader` and `column_writer`
+(`columns`) read and write several columns as one tuple. A stage also passes its results to the next stage in columns.
+Each stage has only a few roots and quotients, so that the processor overlaps several iterations; in one long loop it
+would not look far enough ahead.
 
-**Rows.** Memory is read fastest where everything that is needed of one particle stands together: a *row* of 12 numbers,
-one or two cache lines. Rows are brought into columns, and columns into rows, by shuffles: four rows at a time
-(`transposition`), or as many as a vector has numbers where lists say which rows they are (`listed_rows`). The gather
-and scatter instructions of processors would do so as well, and are several times slower than loads and shuffles on many
-of them; `pdem.numerics.kernels` tells the compiler not to use them.
+**Rows.** Memory is read fastest if all data of a particle are adjacent: a *row* of 12 numbers, one or two cache lines.
+Shuffles convert rows to columns, and columns to rows: four rows at a time (`transposition`), or one row per lane of a
+vector where lists contain the row numbers (`listed_rows`). The gather and scatter instructions of processors have the
+same effect, but are several times slower than loads and shuffles on many processors; `pdem.numerics.kernels` disables
+them in the compiler.
 
 **Whole vectors.** Loops run over multiples of `LANES` numbers, and the last vector of a chunk is filled up with
-harmless contacts (`whole_lanes`). Without this the rest of a loop would run through other instructions, which round
-other products together with sums: the bits of a contact would depend on its place in the block.
+harmless contacts (`whole_lanes`). Otherwise the remainder of a loop would use different instructions, which contract
+different products and sums: the bits of a contact would depend on its position in the block.
 
-**Unsigned places.** Python counts negative places from the end. A place that the compiler cannot know to be positive
-costs a comparison and a branch, and the loop is no vector code. `offset` adds places as unsigned numbers, and a row
+**Unsigned indices.** Python counts negative indices from the end. An index that may be negative as far as the compiler
+can see costs a comparison and a branch, and prevents vector code. `offset` adds indices as unsigned numbers, and a row
 number is masked by `ROW` (`places`).
 
-**Prefetch.** Histories and the rows of particles that a chunk reads first lie where the hardware does not expect
-them. `fetch` (`prefetch`) asks for a cache line some time before it is read. It changes when memory is waited for, and
-nothing else.
+**Prefetch.** The first histories and particle rows of a chunk are at addresses that the hardware does not expect.
+`fetch` (`prefetch`) requests a cache line some time before it is read. It changes only the time at which the processor
+waits for memory.
 
-**Stores and loads of different widths.** What was stored in vectors of one width is loaded in another width only after
-it has reached the cache. Columns are therefore scattered to rows one block late.
+**Stores and loads of different widths.** Data stored in vectors of one width can be loaded in a different width only
+after they have reached the cache. Columns are therefore scattered to rows one block late.
 
-**Sums.** What a contact does to both of its particles is one row of eight numbers, a line of the cache: the force, its
-torque over the arm, and both arms. It is added to what acts on a particle as one vector, times signs and arm of the
-side on which the particle is (`row_sums`), contact after contact in a fixed order. A choice by the side would be a
-branch, which the processor foresees wrongly every other time.
+**Sums.** The effect of a contact on both of its particles is one row of eight numbers, a cache line: the force, its
+torque divided by the arm, and both arms. The row is added to the loads of a particle as one vector, times signs and arm
+of the particle's side (`row_sums`), contact after contact in a fixed order. A choice by the side would be a branch,
+which the processor predicts wrongly every other time.
 
-**Bits in place of branches.** The search of the grid tests eight spheres at once and gets a bit for each that is near.
-The numbers of these are packed to the front of a vector, which is written as a whole; the next one overwrites what is
-left of it (`near_lanes`).
+**Bits instead of branches.** The search of the grid tests eight spheres together and sets a bit for each sphere nearby.
+The numbers of these spheres are packed to the front of a vector, which is written as a whole; the next vector
+overwrites the unused lanes (`near_lanes`).
 
-Everything here has a plain twin in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
+Everything here has a plain equivalent in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.
 """

@@ -1,4 +1,4 @@
-"""Some columns of a flat array as one tuple, for kernels: which ones is decided when a kernel is made."""
+"""Columns of a flat array read and written as one tuple; the choice of columns is fixed when a kernel is made."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NUMBER = ir.DoubleType()
 
 
 def column_reader(places: Sequence[int]) -> Callable[..., tuple[float, ...]]:
-    """Make a function that returns the numbers at some places of a flat array, counted from a common one.
+    """Make a function that returns the numbers at these offsets from a common index of a flat array.
 
-    The function takes the array and that place, which is not checked and not negative.
+    The function takes the array and the index, which is not checked and must not be negative.
     """
     chosen = [int(place) for place in places]
 
@@ -40,9 +40,9 @@ def column_reader(places: Sequence[int]) -> Callable[..., tuple[float, ...]]:
 
 
 def column_writer(places: Sequence[int]) -> Callable[..., None]:
-    """Make a function that writes a tuple of so many numbers to some places, as `column_reader` reads them.
+    """Make a function that writes a tuple of numbers to these offsets, as `column_reader` reads them.
 
-    The function takes the array, the common place, and the tuple.
+    The function takes the array, the common index, and the tuple.
     """
     chosen = [int(place) for place in places]
 

@@ -1,7 +1,7 @@
-"""Which of several numbers that follow each other are no larger than a limit, and a list of those: many at a time.
+"""Selection of the numbers that do not exceed a limit: vector code that appends their indices to a list.
 
-A list of candidates is looked through in every step, and few of them are due. A branch for each would be foreseen
-wrongly for most that are.
+Every step scans a list of candidates, and few of them are due. A branch for each would be predicted wrongly for most of
+the due ones.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DUE_LANES = 16
 """Numbers in single precision that are compared at a time."""
 
 ALWAYS, NEVER = np.float32(-1.0), np.float32(np.nan)
-"""Numbers that are below any limit from 0 on, and below none."""
+"""Numbers below any limit from 0 on, and numbers below no limit."""
 
 ROUNDED_UP, ROUNDED_DOWN = 1.0 + 2.0**-22, 1.0 - 2.0**-22
-"""Factors that take a number farther than rounding to single precision does."""
+"""Factors that change a number by more than rounding to single precision does."""
 
 _INDEX = ir.IntType(32)
 _VALUES, _INDICES = (ir.VectorType(kind, DUE_LANES) for kind in (ir.FloatType(), _INDEX))
@@ -31,7 +31,7 @@ _NUMBERED = ir.Constant(_INDICES, list(range(DUE_LANES)))
 
 
 def make_due(due: NDArray[np.float32]) -> None:
-    """Have all numbers listed in the next list, but those that never are."""
+    """Make all numbers due for the next list, except for the numbers that never are."""
     np.minimum(due, ALWAYS, out=due)
 
 
@@ -59,18 +59,18 @@ def _typed_append(context: Any, due: Any, first: Any, count: Any, limit: Any, li
 
 
 append_due = intrinsic_or_plain(_typed_append, _plain_append)
-"""Function for kernels that lists which of some numbers are not larger than a limit; returns how many these are.
+"""Function for kernels that lists the indices of numbers not larger than a limit; returns their count.
 
 Parameters
 ----------
 due : float32 array
-    The numbers, with room for as many as `DUE_LANES` behind the last. NaN is never listed.
+    The numbers, with room for `DUE_LANES` more after the last one. NaN is never listed.
 first, count : int
-    The first number that is looked at, below 2**31, and how many there are; of more than `DUE_LANES` only so many.
+    First number to compare, below 2**31, and how many numbers to compare, limited to `DUE_LANES`.
 limit : float32
     The limit.
 listed : int32 array
-    Written: the places of those numbers.
+    Output: the indices of these numbers.
 at : int
-    Where the first of these is written. Behind it there must be room for `DUE_LANES`, which may be written.
+    Index of the first output. From there on, `DUE_LANES` entries may be written.
 """

@@ -1,6 +1,6 @@
-"""Rows whose numbers stand in lists, into columns and back: as many at a time as a vector of the processor has numbers.
+"""Conversion of rows with listed numbers to columns and back: one row for each lane of the processor's vectors.
 
-Otherwise as `pdem.numerics.simd.transposition`, whose functions are given where four rows begin.
+Otherwise like `pdem.numerics.simd.transposition`, where the caller passes the beginnings of four rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLACE = ir.IntType(64)
 
 
 def _has_wide_vectors() -> bool:
-    """Tell whether vectors of `LANES` numbers are those of the processor that kernels are compiled for."""
+    """Return whether the processor that kernels are compiled for has vectors of `LANES` numbers."""
     chosen, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES
     if chosen or features is not None:
         return chosen == binding.get_host_cpu_name() and "+avx512f" in (features or "+avx512f")
@@ -29,32 +29,32 @@ def _has_wide_vectors() -> bool:
 
 
 GROUP = LANES if _has_wide_vectors() else ROWS
-"""Rows that are brought at a time."""
+"""Number of rows converted at a time."""
 
 
 def listed_rows_to_columns(
     count: int, stride: int, width: int, *, behind: int = 0, group: int = GROUP
 ) -> Callable[..., None]:
-    """Make a function for kernels that writes the begins of `GROUP` rows into columns.
+    """Make a function for kernels that writes the leading numbers of `GROUP` rows into columns.
 
     Parameters
     ----------
     count, stride : int
-        Numbers of each row that are taken; from one column to the next.
+        Numbers to read from each row; distance between columns.
     width : int
-        From one row to the next.
+        Distance between rows.
     behind : int
-        Numbers at the begin of each row that are passed over.
+        Numbers to skip at the beginning of each row.
     group : int
-        `ROWS` or `LANES` in place of `GROUP`.
+        `ROWS` or `LANES` instead of `GROUP`.
 
     Returns
     -------
     function
-        Of a flat array of rows, a tuple of lists (whole numbers, none negative), where the group begins in the last of
-        these, another flat array, and where the first column of these rows begins in that. The first list has the
-        numbers of the rows, a second one says where they stand in the first; without a list the rows follow each other
-        from the given one on. Places are counted from the begin, and not checked.
+        Its arguments: a flat array of rows; a tuple of lists (non-negative whole numbers); the index of the group in
+        the last of these lists; a flat array of columns; the index of the first column of these rows in it. The first
+        list contains row numbers, and a second list contains indices into the first one. Without a list the rows are
+        consecutive from the index on. Indices count from the beginning of an array, and are not checked.
     """
 
     def plain(rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int, columns: NDArray[Any], at: int) -> None:
@@ -78,10 +78,10 @@ def listed_rows_to_columns(
 def columns_to_listed_rows(
     count: int, stride: int, width: int, *, behind: int = 0, group: int = GROUP
 ) -> Callable[..., None]:
-    """Make a function for kernels that writes the begins of `GROUP` rows from columns.
+    """Make a function for kernels that writes the leading numbers of `GROUP` rows from columns.
 
-    Parameters as for `listed_rows_to_columns`; the function takes the flat array of columns, where the first of these
-    rows begins in it, the flat array of rows, a tuple of lists, and where the group begins.
+    Parameters as for `listed_rows_to_columns`. Arguments of the function: the flat array of columns, the index of the
+    first column of these rows, the flat array of rows, the tuple of lists, and the index of the group.
     """
 
     def plain(columns: NDArray[Any], at: int, rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int) -> None:
@@ -109,7 +109,7 @@ def _plain_number(names: tuple[NDArray[Any], ...], place: int) -> int:
 
 
 def _begins(context: Any, builder: Any, names: tuple[Any, Any], place: Any, rows: tuple[int, int, int]) -> list[Any]:
-    """Return where the rows of a group begin."""
+    """Return the index at which each row of a group begins."""
     (kind, value), (group, width, behind) = names, rows
     lists = [
         context.make_array(one)(context, builder, builder.extract_value(value, number)).data

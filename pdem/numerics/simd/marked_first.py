@@ -1,7 +1,7 @@
-"""A short list of numbers with those that are marked before the others: all of them at once.
+"""Partition of a short list of numbers without branches: marked numbers first.
 
-Which contacts of a particle touch changes now and then. To look at one after the other would be foreseen wrongly for
-some of each particle.
+The touching contacts of a particle change now and then. A branch for each contact would be predicted wrongly for some
+contacts of every particle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 16
-"""Numbers of the longest list."""
+"""Length of the longest list."""
 
 _PLACE, _INDEX = ir.IntType(64), ir.IntType(32)
 _INDICES = ir.VectorType(_INDEX, MOST)
@@ -32,7 +32,7 @@ def _plain(numbers: NDArray[Any], first: Any, count: int, marks: NDArray[Any]) -
 
 
 def _marks_of(builder: Any, numbers: Any, marks: Any) -> Any:
-    """Return the marks that numbers without their lowest bit are the places of."""
+    """Return the mark of each number; half of the number, rounded down, is the index of its mark."""
     found = ir.Constant(_INDICES, ir.Undefined)
     places = builder.lshr(numbers, ir.Constant(_INDICES, [1] * MOST))
     for lane in range(MOST):
@@ -67,16 +67,16 @@ def _typed(context: Any, numbers: Any, first: Any, count: Any, marks: Any) -> An
 
 
 marked_first = intrinsic_or_plain(_typed, _plain)
-"""Function for kernels that puts the numbers of a list that are marked before the others; returns how many they are.
+"""Function for kernels that moves the marked numbers of a list to its front; returns how many numbers are marked.
 
-Both keep their order.
+The order among marked and among unmarked numbers stays the same.
 
 Parameters
 ----------
 numbers : int32 array
-    The list stands in it, with room for `MOST` from its first place on. None is negative.
+    Array with the list, and with room for `MOST` numbers from the beginning of the list on. No number is negative.
 first, count : int
-    Where the list begins, and how long it is: at most `MOST`.
+    Beginning and length of the list; the length is at most `MOST`.
 marks : int32 array
-    By half of a number: positive if it is marked. There is at least one.
+    Mark for half of each number, positive if the number is marked. The array is not empty.
 """

@@ -1,6 +1,6 @@
-"""Which of several spheres that follow each other are near a point, and a list of those: `LANES` at a time.
+"""Selection of the spheres near a point, `LANES` at a time: vector code that appends them to a list.
 
-Most of what a search for neighbours looks at is not near. A branch for each would be foreseen wrongly for all that are.
+Most spheres that a neighbour search tests are not near. A branch for each would be predicted wrongly for all near ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Triple = tuple[float, float, float]
 
 COORDINATES = 4
-"""Numbers of a sphere, each of which stands in a column: centre (3) and reach."""
+"""Columns of a sphere: centre (3) and reach."""
 
 _NUMBER, _PLACE, _INDEX, _BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 _VALUES, _INDICES, _FLAGS = (ir.VectorType(kind, LANES) for kind in (_NUMBER, _INDEX, _BIT))
@@ -74,20 +74,20 @@ def _typed_mask(
 
 
 near_lanes = intrinsic_or_plain(_typed_mask, _plain_mask)
-"""Function for kernels that returns which spheres come near another, one bit for each, the lowest for the first.
+"""Function for kernels that returns a bit mask of the spheres near a given sphere; the lowest bit is the first one.
 
 Parameters
 ----------
 spheres : array
-    Flat: columns of `COORDINATES` numbers, with room for as many as `LANES` behind the last sphere.
+    Flat array: columns of `COORDINATES` numbers, with room for `LANES` more after the last sphere.
 first, count : int
-    The first sphere that is looked at, and their number; of more than `LANES` only so many.
+    First sphere to test, and how many spheres to test, limited to `LANES`.
 centre, reach : tuple of three float, float
-    Of the other [m]. Spheres are near if their distance is at most the sum of both reaches.
+    Centre and reach of the given sphere [m]. Spheres are near if their distance is at most the sum of both reaches.
 slack : float
     Factor on this sum.
 spans : tuple of three float
-    After which length space repeats along each axis, infinite where it does not [m].
+    Period of space along each axis [m]; infinite along axes that are not periodic.
 """
 
 
@@ -121,22 +121,22 @@ def _typed_append(context: Any, numbers: Any, first: Any, mask: Any, own: Any, p
 
 
 append_lanes = intrinsic_or_plain(_typed_append, _plain_append)
-"""Function for kernels that writes pairs of one particle with those whose bits are set.
+"""Function for kernels that writes pairs of one particle with the particles of a bit mask.
 
 Parameters
 ----------
 numbers : int32 array
-    Of the others, with room for as many as `LANES` behind the last.
+    Numbers of the particles, with room for `LANES` more after the last one.
 first : int
-    The place there to which the lowest bit belongs.
+    Index of the particle of the lowest bit.
 mask : int
-    The bits.
+    Mask of the particles to pair.
 own : int32
-    The one particle.
+    The first particle of each pair.
 pairs : (array, array)
     Both particles of pairs, int32.
 at : int
-    Where the first pair is written. Behind it there must be room for `LANES`, which may be written.
+    Index of the first output. From there on, `LANES` entries may be written.
 """
 
 
@@ -149,4 +149,4 @@ def _typed_count(context: Any, mask: Any) -> Any:
 
 
 bit_count = intrinsic_or_plain(_typed_count, np.bitwise_count)
-"""Function for kernels that returns the number of bits that are set in a whole number."""
+"""Function for kernels that returns the number of set bits of a whole number."""

@@ -1,7 +1,7 @@
-"""Places in arrays that the compiler knows not to be negative.
+"""Indices that are non-negative by construction, so that the compiler can rely on it.
 
-Python counts negative places from the end, so each place that may be negative costs a comparison, and loops with
-comparisons do not become vector code. Unsigned places, and rows that a mask has made non-negative, need none.
+Python counts negative indices from the end, so an index that may be negative costs a comparison, and loops with
+comparisons do not become vector code. Unsigned indices, and row numbers with a mask, need no comparison.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from pdem.numerics.kernels import inlined
 
 ROW = 0x7FFFFFFF
-"""Mask of a row number: every row that an int32 can name. A row masked by it is known not to be negative."""
+"""Mask of a row number: covers every row that an int32 can name. A masked row number is never negative."""
 
 
 @inlined
 def offset(begin: int, number: int) -> Any:
-    """Return ``begin + number``, unsigned; neither is negative."""
+    """Return ``begin + number`` as an unsigned number; neither may be negative."""
     return np.uint64(begin) + np.uint64(number)

@@ -1,7 +1,7 @@
-"""Numbers that will be needed soon are asked for before they are.
+"""Prefetch: a request for data in memory some time before they are needed.
 
-Processors guess what comes next from what was read last. Of a stream that is read column by column, in blocks, they
-guess too little.
+Processors predict the next addresses from the latest accesses. For data that are read column by column, in blocks, the
+prediction covers too little.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LINE = LINE_BYTES // 8
-"""Numbers that come together from memory."""
+"""Numbers in one cache line."""
 
 _BYTES, _FLAG = ir.IntType(8).as_pointer(), ir.IntType(32)
-_TO_WRITE, _TO_KEEP, _DATA = _FLAG(1), _FLAG(3), _FLAG(1)  # in the nearest cache; numbers, not instructions
+_TO_WRITE, _TO_KEEP, _DATA = _FLAG(1), _FLAG(3), _FLAG(1)  # into the nearest cache; data, not instructions
 _KIND = ir.FunctionType(ir.VoidType(), [_BYTES, _FLAG, _FLAG, _FLAG])
 
 
@@ -35,9 +35,9 @@ def _typed(context: Any, numbers: Any, place: Any) -> Any:
 
 
 def _plain(numbers: NDArray[Any], place: Any) -> None:
-    """Do nothing: without machine code there is nothing to gain."""
+    """Do nothing: without machine code a prefetch has no benefit."""
 
 
 fetch = intrinsic_or_plain(_typed, _plain)
-"""Of a flat array, and a place in it (not negative; it may be behind the end): have the line there brought to be read
-and written. For kernels; it changes nothing but when memory is waited for."""
+"""Prefetch the cache line at an index of a flat array, for reading and writing. The index must not be negative, but may
+be beyond the end. For kernels; it changes only when the processor waits for memory."""

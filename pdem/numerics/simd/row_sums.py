@@ -1,6 +1,6 @@
-"""The sum of what contacts do to a particle, a whole row of numbers at once.
+"""Sums of the forces and torques of a particle's contacts, one whole row of numbers per addition.
 
-A compiler adds up force and torque of a contact in six additions of one number. Here a row is one vector.
+A compiler adds force and torque of a contact in six scalar additions. Here a row is one vector.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _plain(listed: NDArray[Any], rows: NDArray[Any], begin: int, end: int) -> tu
 
 
 class _Rows:
-    """Loads of rows, and of what they are multiplied by."""
+    """Loads of rows and of their factors."""
 
     def __init__(self, builder: Any, listed: Any, rows: Any, width: Any) -> None:
         self._builder, self._listed, self._rows, self._width = builder, listed, rows, width
@@ -43,19 +43,19 @@ class _Rows:
         self._signs = cgutils.global_constant(builder, "signs", values)
 
     def find(self, place: Any) -> tuple[Any, Any]:
-        """Return where the row at a place of the list begins, and on which side of the contact the particle is."""
+        """Return the beginning of the row at an index of the list, and the particle's side of the contact."""
         builder = self._builder
         number = builder.zext(builder.load(builder.gep(self._listed, [place])), _PLACE)
         side = builder.and_(number, _PLACE(1))
         return builder.mul(builder.lshr(number, _PLACE(1)), self._width), side
 
     def signed(self, side: Any, lanes: int) -> Any:
-        """Return a vector of the sign that forces have on this side."""
+        """Return a vector with the sign of forces on this side."""
         sign = self._builder.load(self._builder.gep(self._signs, [_PLACE(0), side]))
         return spread(self._builder, sign, lanes)
 
     def force(self, row: Any, side: Any) -> Any:
-        """Return force and torque of a row, with numbers behind them that mean nothing."""
+        """Return force and torque of a row, followed by unused numbers."""
         builder = self._builder
         whole = builder.load(address_of(builder, self._rows, row, 0, _FORCE), align=8)
         arm = builder.load(address_of(builder, self._rows, builder.add(row, side), _ARMS, _NUMBER))
@@ -64,7 +64,7 @@ class _Rows:
         return builder.fmul(factors, whole)
 
     def resistance(self, row: Any, side: Any) -> Any:
-        """Return the resistance of a row, with a number behind it that means nothing."""
+        """Return the resistance of a row, followed by an unused number."""
         builder = self._builder
         whole = builder.load(address_of(builder, self._rows, row, _FORCE.count, _RESISTANCE), align=8)
         return builder.fmul(self.signed(side, _RESISTANCE.count), whole)
@@ -105,20 +105,20 @@ def _typed(context: Any, listed: Any, rows: Any, begin: Any, end: Any) -> Any:
 
 
 sum_loads = intrinsic_or_plain(_typed, _plain)
-"""Function for kernels that adds up force and torque of contacts, one after the other.
+"""Function for kernels that adds up force and torque of contacts in the order of the list.
 
 Parameters
 ----------
 listed : int32 array
-    Twice the row of each contact, one more where the particle is the higher one; none is negative.
+    Twice the row of each contact, plus one where the particle is the higher one; no entry is negative.
 rows : (n, 8 or 12) array
-    Force (3) on the higher particle, torque over arm (3), arms of the lower and the higher particle, and torque (3) on
-    the higher particle besides, with one number that means nothing.
+    Force (3) on the higher particle, torque over arm (3), arms of the lower and the higher particle, and in rows of
+    12 a further torque (3) on the higher particle and an unused number.
 begin, end : int
-    The first place of the list that is added up, and the one behind the last.
+    First index of the list to add up, and the index after the last.
 
 Returns
 -------
 tuple of six float
-    Force and torque; those besides are added up by themselves.
+    Force and torque; the further torques are added up separately.
 """

@@ -1,6 +1,6 @@
-"""Shares of cells for eight items at a time, and sums in whole quanta.
+"""Shares of cells in eight items at a time, and sums in whole quanta.
 
-Loops as short as these a compiler does not turn into vector code, because arrays might overlap.
+A compiler does not turn loops this short into vector code, because arrays might overlap.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 LARGEST = 2.0**51
-"""Shares that are added up in whole quanta have to be smaller than this many quanta."""
+"""Bound of shares that are added up in whole quanta: they must be smaller than this number of quanta."""
 
 PLACED = 7
-"""Rows of `LANES` numbers that say where items are: the first of these, see `share_writer`."""
+"""Rows of `LANES` numbers with the positions of items: the first of these rows, see `share_writer`."""
 
 AT_ONCE = 8
-"""Rows that are added to sums at a time."""
+"""Rows that are added to the sums of cells at a time."""
 
 _MAGIC = 1.5 * 2.0**52
-"""Added to a number of quanta it leaves the nearest whole number in the low bits."""
+"""Adding this to a number of quanta leaves the nearest whole number in the low bits."""
 
 _MAGIC_BITS = 0x4338000000000000
 _NUMBER, _PLACE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
@@ -41,22 +41,30 @@ _FUSED = ("contract",)
 
 
 def box_adder(count: int, apart: int) -> Callable[..., None]:
-    """Make a function for kernels that adds shares of some rows of numbers to the sums of cells, in whole quanta.
+    """Make a function for kernels that adds shares of rows of numbers to the sums of cells, in whole quanta.
 
     Parameters
     ----------
     count, apart : int
-        Numbers of a row; how many follow from one row to the next.
+        Numbers of a row; distance between rows.
 
     Returns
     -------
     function
-        Of a flat array; where the share of the first row in the first cell stands in it (those of other rows follow),
-        and how far those of the next cell, line and plane are behind (4 int); where the first row of numbers begins in
-        the same array, in quanta, how many rows there are (`AT_ONCE` at most); three flat int64 arrays of where sums of
-        planes, of their lines, and of the cells of these begin, negative for none, where those of the first plane, line
-        and cell stand in these (3 int), how many there are (3 int); the flat int64 array of sums, and where they begin
-        in it. Numbers are smaller than `LARGEST`. Places are not checked.
+        Its arguments:
+
+        1. a flat array;
+        2. the index of the share of the first row in the first cell (the shares of further rows follow), and the
+           distances of the shares to the next cell, line and plane (4 int);
+        3. the index of the first row of numbers, in quanta, in the same array;
+        4. the number of rows (at most `AT_ONCE`);
+        5. three flat int64 arrays with the beginnings of the sums of planes, of lines and of cells, negative for none;
+        6. the indices of the first plane, line and cell in these arrays (3 int);
+        7. the numbers of planes, lines and cells (3 int);
+        8. the flat int64 array of sums;
+        9. the index at which the sums begin.
+
+        Numbers are smaller than `LARGEST`. Indices are not checked.
     """
 
     def plain(
@@ -112,7 +120,7 @@ class _BoxCode:
         (self.shares, *self.behind), self.firsts, self.counts = of_axes
 
     def add(self, rows: int) -> None:
-        """Append plane after plane of so many rows, whose numbers are in registers all the while."""
+        """Append the code that adds `rows` rows, plane after plane; their numbers stay in registers."""
         builder, numbers = self.builder, []
         for row in range(rows):
             places = ((_behind(builder, self.begin, row * self.apart + column), kind) for column, kind in self.groups)
@@ -120,7 +128,7 @@ class _BoxCode:
         self.add_cells(0, self.shares, self.to, numbers)
 
     def add_cells(self, axis: int, shares: Any, to: Any, numbers: list[list[Any]]) -> None:
-        """Append what is along an axis, and along those behind it."""
+        """Append the loop over the cells along an axis, with the loops over the following axes inside."""
         builder = self.builder
         with cgutils.for_range(builder, self.counts[axis], intp=_PLACE) as loop:
             place = builder.add(self.firsts[axis], loop.index)
@@ -136,7 +144,7 @@ class _BoxCode:
                     self.add_cell(own, cell, numbers)
 
     def add_cell(self, shares: Any, to: Any, numbers: list[list[Any]]) -> None:
-        """Append one cell."""
+        """Append the code for one cell."""
         builder, rows = self.builder, len(numbers)
         of_rows = [_load(builder, self.room, _behind(builder, shares, row), _NUMBER) for row in range(rows)]
         for group, (column, kind) in enumerate(self.groups):
@@ -152,7 +160,7 @@ class _BoxCode:
 
 
 def _groups(count: int) -> list[tuple[int, Any]]:
-    """Return which numbers of a row are handled as one: the first of them, and the type of so many numbers."""
+    """Return the groups of adjacent numbers that a vector handles: first number of each, and type of the vector."""
     found, first = [], 0
     while first < count:
         many = min(GROUP, 1 << ((count - first).bit_length() - 1))
@@ -164,30 +172,38 @@ def _groups(count: int) -> list[tuple[int, Any]]:
 def share_writer(
     weights: Sequence[float], apart: float, reach: float, coefficients: Sequence[float]
 ) -> Callable[..., None]:
-    """Make a function for kernels that writes the shares of cells along three axes, for the nodes of `LANES` ways.
+    """Make a function for kernels that writes the shares of cells along three axes, for nodes on `LANES` segments.
 
-    Shares are differences of the integral of a function of one coordinate, which is cut at a distance from its middle,
-    and there 0 and 1.
+    Shares are differences of the integral of a function of one coordinate. The function is cut off at a distance from
+    its centre; there its integral is 0 and 1.
 
     Parameters
     ----------
     weights : sequence of float
-        Of the nodes.
+        Weights of the nodes.
     apart : float
-        Distance of two successive nodes, over the length of the way.
+        Distance of two successive nodes, divided by the length of the segment.
     reach : float
-        Distance at which the function is cut.
+        Distance from the centre at which the function is cut off.
     coefficients : sequence of float
-        Of the integral less 1/2, over the coordinate x: a polynomial of 2 (x / reach)^2 - 1.
+        Coefficients of (integral - 1/2) / x, a polynomial of 2 (x / reach)^2 - 1 with the coordinate x.
 
     Returns
     -------
     function
-        Of a flat array, where `PLACED` rows of `LANES` numbers begin in it: along each axis how far the begin of the
-        first cell is behind the place at which the function about the middle node begins, along each axis the way, both
-        in units of cells, and a factor of all shares; where shares are written in the same array, rows of `LANES`:
-        cell after cell, so node after node, and axis after axis; the rows from one node to the next; the numbers of
-        cells along the axes (3 int); and a flat array of the lengths of cells along the axes. Places are not checked.
+        Its arguments:
+
+        1. a flat array;
+        2. the index of `PLACED` rows of `LANES` numbers in it: for each axis the distance from the beginning of the
+           function about the middle node to the beginning of the first cell, for each axis the segment, both in units
+           of cells, and a factor of all shares;
+        3. the index at which shares are written, rows of `LANES`: cell after cell, then node after node, then axis
+           after axis;
+        4. the number of rows from one node to the next;
+        5. the numbers of cells along the axes (3 int);
+        6. a flat array of the lengths of cells along the axes.
+
+        Indices are not checked.
     """
     nodes = len(weights)
     steps = [(node - (nodes - 1) / 2.0) * apart for node in range(nodes)]
@@ -240,7 +256,7 @@ class _ShareCode:
         self.builder, self.room, self.reach, self.coefficients = builder, room, reach, coefficients
 
     def write_node(self, first: Any, length: Any, count: Any, to: Any, factor: Any) -> None:
-        """Append the shares of cells whose faces are a length apart, from the begin of the first one on."""
+        """Append the shares of cells with faces at equal distances, from the beginning of the first cell on."""
         builder, one = self.builder, ir.Constant(_PLACE, 1)
         before = cgutils.alloca_once_value(builder, _constant(0.0))
         last = builder.sub(count, one)
@@ -253,14 +269,14 @@ class _ShareCode:
         self.write(builder.fsub(_constant(1.0), builder.load(before)), factor, to, last)
 
     def write(self, share: Any, factor: Any, to: Any, row: Any) -> None:
-        """Append the shares of a cell."""
+        """Append the store of the shares of a cell."""
         builder = self.builder
         place = builder.add(to, builder.mul(row, ir.Constant(_PLACE, LANES)))
         share = share if factor is None else builder.fmul(share, factor)
         builder.store(share, address_of(builder, self.room, place, 0, _WIDE), align=_ALIGN)
 
     def below(self, place: Any) -> Any:
-        """Return the integral up to a place."""
+        """Return the integral up to a coordinate."""
         builder, reach = self.builder, self.reach
         squared = builder.fmul(builder.fmul(place, place), _constant(2.0 / reach**2), flags=_FUSED)
         variable = builder.fadd(squared, _constant(-1.0), flags=_FUSED)
@@ -274,21 +290,21 @@ class _ShareCode:
 
 
 def box_writer(nodes: int) -> Callable[..., None]:
-    """Make a function for kernels that writes the shares of the cells of boxes, for `LANES` ways.
+    """Make a function for kernels that writes the shares of the cells of boxes, for `LANES` segments.
 
-    A share is a sum over `nodes` of products of three factors, one for each axis.
+    A share is a sum over `nodes` of products of three factors, one per axis.
 
     Parameters
     ----------
     nodes : int
-        Products of a share.
+        Number of products in a share.
 
     Returns
     -------
     function
-        Of a flat array, where the factors begin in it, as `share_writer` writes them, the rows from one node to the
-        next, the numbers of cells along the axes (3 int), where in the same array the shares of the first cell are
-        written, and how far those of the next cell are behind. Places are not checked.
+        Its arguments: a flat array; the index of the factors in it, as `share_writer` writes them; the number of rows
+        from one node to the next; the numbers of cells along the axes (3 int); the index at which the shares of the
+        first cell are written; the distance to the shares of the next cell. Indices are not checked.
     """
 
     def plain(
@@ -343,7 +359,7 @@ def _behind(builder: Any, place: Any, number: int) -> Any:
 
 
 def _whole(kind: Any) -> Any:
-    """Return the type of as many whole numbers."""
+    """Return the type of whole numbers with the same number of lanes."""
     return ir.VectorType(_PLACE, kind.count) if isinstance(kind, ir.VectorType) else _PLACE
 
 
@@ -356,7 +372,7 @@ def _load(builder: Any, data: Any, place: Any, kind: Any) -> Any:
 
 
 def _splat(builder: Any, number: Any, kind: Any = _WIDE) -> Any:
-    """Return a vector of one number, or the number itself where the type is no vector."""
+    """Return a vector with one number in all lanes, or the number itself if the type is no vector."""
     if not isinstance(kind, ir.VectorType):
         return number
     undefined = ir.Constant(kind, ir.Undefined)

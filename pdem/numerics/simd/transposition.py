@@ -1,8 +1,8 @@
-"""Rows of numbers into columns and back, four rows at a time.
+"""Conversion of rows of numbers to columns and back, four rows at a time.
 
-Of particles, what belongs together lies in rows, so that one place in memory has all of it; loops over contacts become
-vector code where it lies in columns. Compilers bring scattered rows into columns number by number. The functions made
-here take two columns at once, which needs half of the loads and a third of the shuffles.
+The data of a particle form a row, so that they are adjacent in memory; loops over contacts become vector code if the
+data form columns. Compilers convert scattered rows to columns number by number. The functions made here convert two
+columns together, which needs half of the loads and a third of the shuffles.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS = 4
-"""Rows that are brought at a time."""
+"""Number of rows converted at a time."""
 
 LANES = 8
-"""Loops over columns go on in multiples of this, the most that any processor takes at once."""
+"""Loops over columns advance by multiples of this number, the widest vector of any processor."""
 
 _NUMBER, _PLACE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-_ALIGN = 8  # bytes that addresses are multiples of, whatever vectors may wish for
+_ALIGN = 8  # alignment of addresses in bytes, less than vectors may prefer
 _EVERY_OTHER_PAIR = (0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15)
 
 
 def _zipped(lanes: int) -> list[list[int]]:
-    """Return which numbers of two vectors are the first of each two, in turn from both, and which are the second."""
+    """Return the lanes that interleave the even numbers of two vectors, and the lanes for the odd numbers."""
     return [[k + odd + side * lanes for k in range(0, lanes, 2) for side in (0, 1)] for odd in (0, 1)]
 
 
@@ -46,20 +46,20 @@ def whole_rows(count: int) -> int:
 
 
 def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
-    """Make a function for kernels that writes the begins of four rows into columns.
+    """Make a function for kernels that writes the leading numbers of four rows into columns.
 
     Parameters
     ----------
     count : int
-        Numbers of each row that are taken.
+        Numbers to read from each row.
     stride : int
-        From one column to the next.
+        Distance between columns.
 
     Returns
     -------
     function
-        Of a flat array, where four rows begin in it, another flat array, and where the first column of these rows
-        begins in that. All places are counted from the begin, not checked, and none is negative.
+        Its arguments: a flat array of rows, the beginnings of four rows in it, a flat array of columns, and the
+        beginning of these rows in the first column. Indices are not checked and must not be negative.
     """
 
     def plain(rows: NDArray[Any], a: int, b: int, c: int, d: int, columns: NDArray[Any], at: int) -> None:
@@ -79,18 +79,18 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
 
 
 def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
-    """Make a function for kernels that writes the begins of four rows from columns.
+    """Make a function for kernels that writes the leading numbers of four rows from columns.
 
     Parameters
     ----------
     count, stride : int
-        Columns; from one column to the next.
+        Number of columns; distance between columns.
 
     Returns
     -------
     function
-        Of the flat array of columns, where the first of these rows begins in it, the flat array of rows, and where
-        the four begin in that. Places as for `rows_to_columns`.
+        Its arguments: a flat array of columns, the beginning of these rows in the first column, a flat array of rows,
+        and the beginnings of the four rows in it. Indices as for `rows_to_columns`.
     """
 
     def plain(columns: NDArray[Any], at: int, rows: NDArray[Any], a: int, b: int, c: int, d: int) -> None:
@@ -112,18 +112,18 @@ def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
 def build_columns(
     builder: Any, rows: Any, begins: Sequence[Any], columns: Any, at: Any, shape: tuple[int, int]
 ) -> None:
-    """Have the begins of rows written into columns: `ROWS` of them, or as many as `LANES`.
+    """Append code that writes the leading numbers of `ROWS` or `LANES` rows into columns.
 
     Parameters
     ----------
     rows, columns
         Addresses of the arrays.
     begins
-        Where each row begins.
+        Index at which each row begins.
     at
-        Where the first column of these rows begins.
+        Beginning of these rows in the first column.
     shape : (int, int)
-        Numbers of each row that are taken, and from one column to the next.
+        Numbers to read from each row, and distance between columns.
     """
     count, stride = shape
     column = 0
@@ -143,10 +143,10 @@ def build_columns(
 
 
 def _turned(builder: Any, parts: Sequence[Any]) -> list[Any]:
-    """Return the columns of two or four numbers each of four or eight rows.
+    """Return two or four columns, from two or four numbers of each of four or eight rows.
 
-    Even rows are put side by side, and odd ones. Of both the first of each two numbers are taken, and the second. Of
-    four numbers what is left to do is to bring pairs of numbers into their order.
+    Even rows are concatenated, and odd rows. Interleaving gives the even numbers of both, and the odd numbers. With
+    four numbers per row, pairs of numbers must then be brought into their order.
     """
     together, rows = parts[0].type.count, len(parts)
     if together == 2:
@@ -162,7 +162,7 @@ def _turned(builder: Any, parts: Sequence[Any]) -> list[Any]:
 
 
 def _side_by_side(builder: Any, parts: Sequence[Any]) -> Any:
-    """Return one vector of all of these, in their order."""
+    """Return the concatenation of these vectors."""
     while len(parts) > 1:
         lanes = range(2 * parts[0].type.count)
         parts = [_shuffle(builder, parts[k], parts[k + 1], lanes) for k in range(0, len(parts), 2)]
@@ -170,7 +170,7 @@ def _side_by_side(builder: Any, parts: Sequence[Any]) -> Any:
 
 
 def build_rows(builder: Any, columns: Any, at: Any, rows: Any, begins: Sequence[Any], shape: tuple[int, int]) -> None:
-    """Have columns written to the begins of rows; parameters as for `build_columns`."""
+    """Append code that writes columns to the leading numbers of rows; parameters as for `build_columns`."""
     (count, stride), many = shape, len(begins)
     kind, column = ir.VectorType(_NUMBER, many), 0
     for together in (4, 2) if many == LANES else (2,):
@@ -186,7 +186,7 @@ def build_rows(builder: Any, columns: Any, at: Any, rows: Any, begins: Sequence[
 
 
 def _turned_back(builder: Any, parts: Sequence[Any]) -> list[Any]:
-    """Return of each row the two or four numbers that stand in as many columns."""
+    """Return the two or four numbers of each row, from the same number of columns."""
     rows, found = parts[0].type.count, {}
     pairs = [
         [_shuffle(builder, parts[first], parts[first + 1], lanes) for lanes in _zipped(rows)]
@@ -211,20 +211,20 @@ def data_of(context: Any, builder: Any, signature: Any, arguments: Any, number: 
 
 
 def address_of(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> Any:
-    """Return the address of a vector or number of this kind, `behind` numbers behind a place."""
+    """Return the address of a vector or number of this kind, `behind` numbers after an index."""
     pointer = builder.gep(data, [builder.add(place, ir.Constant(_PLACE, behind))])
     return builder.bitcast(pointer, kind.as_pointer())
 
 
 def spread(builder: Any, value: Any, lanes: int) -> Any:
-    """Return a vector of so many times the same value."""
+    """Return a vector with the same value in all lanes."""
     unknown = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     one = builder.insert_element(unknown, value, ir.Constant(_LANE, 0))
     return _shuffle(builder, one, unknown, [0] * lanes)
 
 
 def compressed(builder: Any, values: Any, flags: Any) -> Any:
-    """Return the 32-bit whole numbers of a vector whose flags are set, first of all; behind them stands anything."""
+    """Return the 32-bit whole numbers with set flags in the first lanes of a vector; further lanes are undefined."""
     kind = values.type
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(kind, [kind, flags.type, kind]),
@@ -234,13 +234,13 @@ def compressed(builder: Any, values: Any, flags: Any) -> Any:
 
 
 def lanes_below(builder: Any, count: Any, lanes: int) -> Any:
-    """Return flags of the first `count` of so many lanes, or of all."""
+    """Return flags for a vector of `lanes` lanes, set in the first `count` lanes."""
     numbered = ir.Constant(ir.VectorType(count.type, lanes), list(range(lanes)))
     return builder.icmp_signed("<", numbered, spread(builder, count, lanes))
 
 
 def number_of_flags(builder: Any, flags: Any) -> Any:
-    """Return how many flags are set."""
+    """Return the number of set flags."""
     mask = builder.bitcast(flags, ir.IntType(flags.type.count))
     return builder.zext(builder.ctpop(mask), _PLACE)
 
@@ -254,6 +254,6 @@ def _store(builder: Any, value: Any, data: Any, place: Any, behind: int) -> None
 
 
 def _shuffle(builder: Any, one: Any, other: Any, lanes: Any) -> Any:
-    """Return a vector of the numbers `lanes` of two vectors, those of the second counted behind those of the first."""
+    """Return a vector of the lanes `lanes` of two vectors; lanes of the second are counted after the first."""
     chosen = [ir.Constant(_LANE, lane) for lane in lanes]
     return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(_LANE, len(chosen)), chosen))
