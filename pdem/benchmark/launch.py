@@ -93,7 +93,7 @@ def oversubscription_warning(ranks: Sequence[int], threads: Sequence[int]) -> st
         return None
     return (
         f"{max(ranks)} ranks x {max(threads)} threads share {cores} cores of this node: "
-        "unless the launcher uses others, those times say nothing about scaling"
+        "unless the launcher uses more nodes, the times say nothing about scaling"
     )
 
 

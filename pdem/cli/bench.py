@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Measure the speed of this machine.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--steps", type=click.IntRange(min=1), help="Number of steps to measure; by default as many as take a few seconds."
+    "--steps", type=click.IntRange(min=1), help="Number of steps to measure; by default enough for a few seconds."
 )
 @click.option(
     "--peer",

@@ -358,7 +358,7 @@ def _go_on(
     jump = rebase_ledger(simulation, then) if changes else 0.0
     if jump:
         notes.append(
-            f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"
+            f"the changed case alters the energy of this state by {jump:+.6g} J; residual does not contain this change"
         )
         echo(notes[-1])
     return options.run_to_end(simulation, [*point.warnings, *notes, *of_laws], files)

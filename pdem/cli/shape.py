@@ -21,7 +21,7 @@ _ROWS = {"union": "union", "sum": "sum of the spheres", "mesh": "the mesh", "fil
 
 @click.command(short_help="Fill a shape with spheres, and show its mass properties.")
 @click.argument("file", type=click.Path())
-@click.option("--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most so many spheres.")
+@click.option("--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most this number of spheres.")
 @click.option(
     "--error",
     type=click.FloatRange(min=0.0),

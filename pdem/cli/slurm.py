@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--warning",
     default=300,
     show_default=True,
-    help="With requeue: seconds before the time limit at which the run is told to write a checkpoint.",
+    help="With requeue: seconds before the time limit at which the run receives the signal to write a checkpoint.",
 )
 @settings_option
 @click.option("--output", "file", type=click.Path(), help="File to write; by default standard output.")

@@ -140,7 +140,7 @@ def _one_job(base: Path, number: int, communicator: Any, threads: int) -> int:
     if job.after:
         before = on_first(communicator, lambda: wait_for(base, job.after))
         if before.state != FINISHED:
-            raise InputError(f"{job.name}: what it begins with failed: {before.message}")
+            raise InputError(f"{job.name}: its shared beginning failed: {before.message}")
     outcome = play(base, job, communicator, threads)
     if is_root(communicator):
         echo_to_stderr(f"{job.name}: {outcome.state} {outcome.message}".rstrip())

@@ -76,7 +76,7 @@ def check_axes(box: Mapping[str, Any], axes: tuple[int, int]) -> None:
 def box_would_rest() -> CaseError:
     """Return the error that the box of a state has deformed, but the case has no deforming box."""
     return CaseError(
-        "domain.deformation: the box has deformed, and a restart keeps its shape; give {} where it shall rest"
+        "domain.deformation: the box has deformed, and a restart keeps its shape; give {} to keep it at rest"
     )
 
 
@@ -85,6 +85,6 @@ def _leans(velocity: int, gradient: int) -> CaseError:
     along, across = AXES[velocity], AXES[gradient]
     return CaseError(
         f"domain.deformation.shear: the box leans along {along} across {across}, and a restart keeps these "
-        f'axes; give a shear with velocity_along = "{along}" and gradient_along = "{across}", of the rate 0 '
-        "where it shall rest"
+        f'axes; give a shear with velocity_along = "{along}" and gradient_along = "{across}", and rate = 0 '
+        "to keep it at rest"
     )

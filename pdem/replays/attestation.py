@@ -203,7 +203,7 @@ def _notes(origin: Origin) -> tuple[str, ...]:
     if changes := changes_since(reader.attributes):
         notes.append(f"the run was made under {changes}: bits may differ, the motion is as valid")
     if changed := cases_differ(origin):
-        notes.append(f"the run went on with another case: {changed}; the file has the last one")
+        notes.append(f"the run continued with a different case: {changed}; the file has the last one")
     return tuple(notes)
 
 

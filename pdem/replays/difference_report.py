@@ -98,7 +98,7 @@ class FirstDifference:
             "blow-up": f"{since}at {where} one of them blows up: {self.text}",
             "altered": (
                 f"{since}different at {where}: the checkpoint of {self.text} was altered after the run had written it, "
-                "and that went on from there:"
+                "and the run continued from it:"
             ),
             "record": f"{since}different at {where}, and the same when they are computed again here: {self.text}",
             "none": f"no difference: the same motion until {where}",

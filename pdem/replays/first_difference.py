@@ -247,7 +247,7 @@ class _Search:
         text = f"{origin.folder} was not at this step what its case gives. It " + (
             f"had the observers {names}; pdem.first_difference(a, b, observers=...) takes these"
             if names
-            else "went on from a state that is gone, or the machine made a fault"
+            else "continued from a state that was removed, or the machine made an error"
         )
         kind, what = ("altered", str(origin.folder)) if altered else ("record", text)
         return self._describe(kind, step, since=since, states=states, text=what)

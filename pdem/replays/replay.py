@@ -284,7 +284,7 @@ def notes_of(origin: Origin, reader: CheckpointReader, case: Case, start: Path |
     if start is not None and start != reader.path:
         changed = physical_differences(case_in(CheckpointReader(start)), case)
         if changed:
-            notes.append(f"the run went on from {start.name} with another case: {differences_text(changed)}")
+            notes.append(f"the run continued from {start.name} with a different case: {differences_text(changed)}")
     names = observers_in(reader)
     if names:
         notes.append(

@@ -288,7 +288,7 @@ class _Run:
         )
         return [
             f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; by size {shares}",
-            f"particles divided anew among ranks {system.lists.rebalances} times",
+            f"particles redistributed among ranks {system.lists.rebalances} times",
         ]
 
     def _finish(self) -> None:

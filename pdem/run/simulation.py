@@ -128,7 +128,7 @@ class Simulation(Scripting):
         self.restart_point: RestartPoint | None = None
         if "balance" in counters:
             self.first_balance = float(counters["balance"])
-        else:  # of a new run the work of the box counts from here
+        else:  # for a new run, the work of the box counts from here
             initial_box_work = 0.0 if continued else self.system.box.drive.half_steps
             self.first_balance = self.measures().balance + initial_box_work
 

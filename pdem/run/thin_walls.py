@@ -62,7 +62,7 @@ def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
     touches = np.zeros(len(particles.column("id")), np.bool_)
     touches[walls.first] = True
     first, second = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
-    near = touches[first] & (particles.column("fixed")[second] == 0)  # what is fixed may stick out of a wall
+    near = touches[first] & (particles.column("fixed")[second] == 0)  # fixed particles may protrude from a wall
     first, second = first[near], second[near]
     place, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
     way = system.constants.shape.nearest(place[second] - place[first])

@@ -91,8 +91,8 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[ReportSection
     counted = ReportSection(
         "Plan, counted",
         f"{plan['case']}: {plan['particles']} particles{' on one rank, and more with the ranks' * weak}, divided at "
-        "the beginning of a run. Smallest / mean / largest over the ranks; what a run on so many ranks begins with."
-        + " Facets: of the walls, those that a rank's particles may reach."
+        "the beginning of a run. Smallest / mean / largest over the ranks, at the begin of a run on these ranks."
+        + " Facets: facets of walls within reach of a rank's particles."
         * walls,
         (
             "ranks",
@@ -115,7 +115,7 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[ReportSection
         f"{_nanoseconds(plan)}. {_network(network)} lists: what a detection does for every neighbour. exchange: "
         "packing, the overhead of messages, and what contacts among owned particles do not hide of their way. wait: "
         "for the slowest. "
-        + "Speed-up: particles and steps in a time, over those of one rank. " * weak
+        + "Speed-up: particle-steps per second relative to one rank. " * weak
         + "Not in it: shared networks and memory, noise, output, imbalance that grows later."
         + (
             ""

@@ -97,7 +97,7 @@ def _played(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLo
         outcome = JobOutcome(FINISHED, "", time.perf_counter() - begin)
     except Interrupted as error:
         state = str(error).partition("; continue with")[0]
-        raise Interrupted(f"{state}; the same command again goes on") from None
+        raise Interrupted(f"{state}; the same command again continues") from None
     except WriteError:
         raise
     except PdemError as error:
@@ -107,7 +107,7 @@ def _played(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLo
 
 
 def _write(base: Path, name: str, outcome: JobOutcome) -> None:
-    save_file(_note(base, name), json.dumps(asdict(outcome)), "make room; the same command again goes on")
+    save_file(_note(base, name), json.dumps(asdict(outcome)), "make room; the same command again continues")
 
 
 def forget(base: Path, name: str) -> None:

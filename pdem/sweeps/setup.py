@@ -110,7 +110,7 @@ def read_setup(kind: type[RunsPlan], path: Path) -> Setup:
     """
     file = path / kind.file if path.is_dir() else path
     if path.is_dir() and not file.exists():
-        raise InputError(f"{path}: holds no {kind.file}, with which one goes on; start with a file or a case")
+        raise InputError(f"{path}: has no {kind.file} to continue from; start with a file or a case")
     return setup_of(kind, read_document(file), file, path if path.is_dir() else None)
 
 

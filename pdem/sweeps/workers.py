@@ -86,7 +86,7 @@ def _of_beginning(job: Job, done: dict[str, JobOutcome]) -> JobOutcome | None:
     before = done.get(job.after)
     if before is None or before.state == FINISHED:
         return None
-    return JobOutcome(FAILED, f"what it begins with failed: {before.message}")
+    return JobOutcome(FAILED, f"its shared beginning failed: {before.message}")
 
 
 class _Workers:
@@ -120,10 +120,10 @@ class _Workers:
                 if (flag.requested or self._refused) and not self._stops:
                     self._stop()
         if self._refused:
-            raise InputError(f"{self._refused}; the same command again goes on")
+            raise InputError(f"{self._refused}; the same command again continues")
         if flag.requested:
             state = f"{signal_name(flag.requested)}: the runs under way have kept their state"
-            raise Interrupted(f"{state}; the same command again goes on")
+            raise Interrupted(f"{state}; the same command again continues")
 
     def _stop(self) -> None:
         """Start no further job, and make running jobs stop with a checkpoint."""

@@ -69,4 +69,4 @@ def test_a_job_of_many_ranks_is_killed_and_goes_on_with_fewer(tmp_path):
         for name, column in ends[0].groups[group].items():
             assert column.tobytes() == ends[1].groups[group][name].tobytes(), name
     log = (folders[1] / "out" / "run.log").read_text()
-    assert "particles divided anew among ranks" in log
+    assert "particles redistributed among ranks" in log

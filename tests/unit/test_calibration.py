@@ -134,7 +134,7 @@ def test_a_calibration_that_is_stopped_goes_on(folder, monkeypatch, number):
     whole = one("whole")
     with monkeypatch.context() as context:
         _StopInRun(context, number)
-        with pytest.raises(Interrupted, match="the same command again goes on"):
+        with pytest.raises(Interrupted, match="the same command again continues"):
             one("fit")
     before = written()
     assert len(before) == number - 1

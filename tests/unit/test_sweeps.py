@@ -116,7 +116,7 @@ def test_a_sweep_that_is_stopped_goes_on(folder, monkeypatch):
     whole = swept({FRICTION: [0.1, 0.2, 0.3]}, folder="whole")
     with monkeypatch.context() as context:
         _StopInRun(context, 2)
-        with pytest.raises(Interrupted, match="the same command again goes on"):
+        with pytest.raises(Interrupted, match="the same command again continues"):
             swept({FRICTION: [0.1, 0.2, 0.3]}, folder="stopped")
     finished = list(Path("stopped/runs").glob("*.json"))
     assert len(finished) == 1
@@ -198,7 +198,7 @@ def test_a_beginning_that_fails_is_said_once(tmp_path):
     case = case_in("unused", "limits.largest_overlap=0.02")
     found = pdem.sweep(case, {LATE: [0.1, 0.2]}, folder=tmp_path / "sweep", threads=1)
     assert {row.state for row in found.table.rows} == {"failed"}
-    assert all("what it begins with failed: " in row.message for row in found.table.rows)
+    assert all("its shared beginning failed: " in row.message for row in found.table.rows)
 
 
 @pytest.mark.parametrize(

@@ -164,13 +164,13 @@ def compile_kernels(make: MakeSimulation, case: Case | None = None, threads: int
         _run(make, _case(laws, method, walled=False), [], threads)
         compile_rank_kernels()
         return
-    # if the kernels of walls are cached, the few others that may be missing are not worth a helper
+    # if the kernels of walls are cached, the few other missing kernels are not worth a helper process
     needed = not is_marked(_walls_tag(case))
     with HelperProcess(compile_wall_kernels, laws, needed=needed) as helper:
         _run(make, _case(laws, method, walled=False), [], threads)
-        helper.wait()  # or both processes would compile the same kernel
+        helper.wait()  # otherwise both processes would compile the same kernel
     _run(make, _case(laws, method, walled=True), _meshes(), threads)
-    compile_plan_kernels()  # no wall of that run moves as given alone
+    compile_plan_kernels()  # no wall of this run has only a prescribed motion
     compile_rank_kernels()
     mark(_walls_tag(case))
 
@@ -290,7 +290,7 @@ def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Cas
 
 def _run(make: MakeSimulation, case: Case, meshes: list[Mesh], threads: int) -> None:
     """Take some steps, continue from the resulting state, and call all measurements."""
-    particles = CheckedParticles(initial_particles(case, meshes))  # "checked", because two overlap on purpose
+    particles = CheckedParticles(initial_particles(case, meshes))  # skip the checks: two particles overlap on purpose
     preflight(case, particles, meshes)
     with alone_on_purpose():
         first = make(case, threads=threads, particles=particles, meshes=meshes)
