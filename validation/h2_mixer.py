@@ -107,7 +107,7 @@ def mixer(notebook: Notebook) -> Iterator[FindingTable]:
 def settle(length: RunLength, threads: int, *settings: str) -> Groups:
     """Return the state of the mixer at the start of its rotor."""
     simulation = _mixer(length, threads, "auto", *settings)
-    simulation.advance(round(length.settle / simulation.system.constants.step))
+    simulation.advance(round(length.settle / simulation.system.constants.time_step.dt))
     groups = gather_groups(simulation.system, local_groups(simulation.system))
     assert groups is not None
     return groups
@@ -127,7 +127,7 @@ def _mixer(length: RunLength, threads: int, skin: str, *settings: str, state: Gr
 def run_mixer(settled: Groups, length: RunLength, threads: int, skin: str, *settings: str) -> MixerRun:
     """Run the mixer and sample the stages; a skin of 0.0 searches in every step."""
     simulation = _mixer(length, threads, skin, *settings, state=settled)
-    every = max(round(length.turn / simulation.system.constants.step) // length.samples, 1)
+    every = max(round(length.turn / simulation.system.constants.time_step.dt) // length.samples, 1)
     simulation.advance(1)
     simulation.phases.reset_seconds()
     start, times, samples = simulation.time, [], []

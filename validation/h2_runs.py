@@ -78,7 +78,7 @@ def follow(simulation: Simulation, end: float, every: int = 1) -> Track:
     """
     times: list[float] = []
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    step = simulation.system.constants.step
+    step = simulation.system.constants.time_step.dt
     samples = max(round((end - simulation.time) / step) // every, 0)
     for sample in range(samples + 1):
         if sample:

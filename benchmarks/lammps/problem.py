@@ -110,9 +110,9 @@ def problem_of(start: Start) -> Problem:
     particles["image"] = _images(particles, constants.period)
     return Problem(
         np.array(case.domain.lower, np.float64), np.array(case.domain.upper, np.float64),
-        case.domain.periodic, constants.gravity, constants.step,
+        case.domain.periodic, constants.gravity, constants.time_step.dt,
         law_of(constants.law, constants.table[grain * count + grain]),
-        wall_of(start, _law_of_wall(start, grain), constants.step) if start.meshes else None, particles,
+        wall_of(start, _law_of_wall(start, grain), constants.time_step.dt) if start.meshes else None, particles,
         float(constants.density[grain]), _template(case),
     )  # fmt: skip
 

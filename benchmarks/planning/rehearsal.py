@@ -212,7 +212,7 @@ class Rehearsal:
         groups["counters"] = counters | {"step": groups.pop("counters").get("step", counters["step"])}
         system = new.load(groups).make_lists(Phases())
         system.tuners.fix_skin()  # all ranks use the skins of the single rank
-        compute_contact_forces(system, 0.0, Phases())
+        compute_contact_forces(system, Phases(), at_rest=True)
         return system
 
     def measure(self, ranks: Sequence[TimedRank]) -> None:

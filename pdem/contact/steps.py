@@ -173,7 +173,7 @@ def count_step(pairs: PairCalls, outcome: Integers) -> None:
 @inlined
 def count_step_of_ghosts(pairs: PairCalls) -> None:
     """Add the displacement of this step to the path of ghosts, which are up to date, and of owned particles."""
-    candidates, dt = Candidates(*pairs.evaluated[1]), 2.0 * Kick(*pairs.evaluated[7]).half
+    candidates, dt = Candidates(*pairs.evaluated[1]), Kick(*pairs.evaluated[7]).dt
     packed = ParticleArrays(*pairs.evaluated[8]).packed
     add_step_of_all(dt, candidates.owned, pairs.rows, packed, candidates.path)
 

@@ -24,6 +24,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     last, requested = system.progress.step + steps, 0
     for feature in system.features:
         feature.before_steps(system)
+    system.features.find_kicking()
     while system.progress.step < last and not requested:
         if system.stages.is_due:
             begin_next_stage(system, phases)

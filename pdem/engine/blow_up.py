@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
+    from pdem.engine.parts.rank_contacts import RankContacts
+    from pdem.engine.parts.run_progress import RunProgress
+    from pdem.engine.parts.system_box import SystemBox
+    from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Integers
 
@@ -186,15 +191,15 @@ def _percent(share: float) -> str:
     return f"{100.0 * share:.3g} %"
 
 
-def _wall_name(system: System, wall: int) -> str:
-    return f"wall {system.case.walls[wall].name}"
+def _wall_name(case: Case, wall: int) -> str:
+    return f"wall {case.walls[wall].name}"
 
 
-def _time_step_advice(system: System) -> str:
+def _time_step_advice(constants: Constants, case: Case) -> str:
     """Return advice on the time step, which is the likely cause only if it is above the automatic one."""
-    step = system.constants.step
+    step = constants.time_step.dt
     try:
-        automatic = automatic_step(system.case)
+        automatic = automatic_step(case)
     except PdemError:
         return "reduce time.step"
     if step > (1.0 + 1e-9) * automatic:
@@ -208,11 +213,11 @@ def _time_step_advice(system: System) -> str:
 
 def _particle_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
     first = ids[0]
-    near = [_wall_name(system, wall) for wall, _, _ in facts.wall_contacts_of(first)]
+    near = [_wall_name(system.case, wall) for wall, _, _ in facts.wall_contacts_of(first)]
     beside = f"; it touched {' and '.join(near)}" if near else ""
-    speed = facts.speed(first, system.constants.step)
+    speed = facts.speed(first, system.constants.time_step.dt)
     text = f"{facts.description(first)} moved more than its radius in one step, or its velocity is not finite"
-    return f"{text}{speed}{beside}. {_time_step_advice(system)}"
+    return f"{text}{speed}{beside}. {_time_step_advice(system.constants, system.case)}"
 
 
 def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
@@ -220,16 +225,16 @@ def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
     text = f"{facts.description(first)} overlaps {facts.description(other)} by {_percent(share)} of the smaller radius"
     limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
     if system.box.moving is not None:
-        limit += _compression(system)
-    near = [_wall_name(system, wall) for one in (first, other) for wall, _, _ in facts.wall_contacts_of(one)]
+        limit += _compression(system.box, system.progress)
+    near = [_wall_name(system.case, wall) for one in (first, other) for wall, _, _ in facts.wall_contacts_of(one)]
     beside = f"; they touch {' and '.join(dict.fromkeys(near))}" if near else ""
-    return f"{text}, {limit}{beside}. {_time_step_advice(system)}"
+    return f"{text}, {limit}{beside}. {_time_step_advice(system.constants, system.case)}"
 
 
-def _compression(system: System) -> str:
+def _compression(box: SystemBox, progress: RunProgress) -> str:
     """Return a text on the compression of the box, for messages."""
-    assert system.box.moving is not None
-    strain = ", ".join(f"{100.0 * part:.3g} %" for part in system.box.moving.strain(system.progress.step).tolist())
+    assert box.moving is not None
+    strain = ", ".join(f"{100.0 * part:.3g} %" for part in box.moving.strain(progress.step).tolist())
     return (
         f", in a box that has strained by {strain} along x, y, z: if that has left no room, stop the compression "
         "before (stages until a solid fraction or a stress)"
@@ -252,24 +257,25 @@ def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
     first, other = ids
     contacts = facts.wall_contacts_of(first)
     limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
-    text = f"{facts.description(first)} is {_percent(share)} of its radius inside {_wall_name(system, other)}, {limit}"
+    inside = _wall_name(system.case, other)
+    text = f"{facts.description(first)} is {_percent(share)} of its radius inside {inside}, {limit}"
     others = [wall for wall, _, _ in contacts if wall != other]
     if not others:
-        return f"{text}. {_time_step_advice(system)}"
-    text += f", and touches {' and '.join(_wall_name(system, wall) for wall in others)} as well"
+        return f"{text}. {_time_step_advice(system.constants, system.case)}"
+    text += f", and touches {' and '.join(_wall_name(system.case, wall) for wall in others)} as well"
     normal = {wall: vector for wall, _, vector in contacts}
     if any(float(normal[other] @ normal[wall]) < OPPOSITE for wall in others):
         text += ": it is squeezed between two walls. Leave a gap of a diameter between them, or stop one"
-    return f"{text}. {_time_step_advice(system)}"
+    return f"{text}. {_time_step_advice(system.constants, system.case)}"
 
 
 def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
     first, other = ids
     assert system.walls is not None
     displacement = float(system.walls.displacements[first])
-    speed = displacement / system.constants.step
+    speed = displacement / system.constants.time_step.dt
     return (
-        f"{_wall_name(system, first)} moved up to {displacement:.4g} m in one step ({speed:.4g} m/s), past "
+        f"{_wall_name(system.case, first)} moved up to {displacement:.4g} m in one step ({speed:.4g} m/s), past "
         f"{facts.description(other)} which is less than that: it goes through particles. Let it move more slowly "
         "(a jump in a table takes many steps), or reduce time.step"
     )
@@ -279,29 +285,29 @@ def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], s
     assert system.walls is not None
     wall, displacement = ids[0], float(system.walls.displacements[ids[0]])
     return (
-        f"driven {_wall_name(system, wall)} moved {displacement:.4g} m in one step, more than the largest radius, or "
-        "its velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "
+        f"driven {_wall_name(system.case, wall)} moved {displacement:.4g} m in one step, more than the largest radius, "
+        "or its velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "
         "servo.largest_rate too large: reduce time.step"
     )
 
 
 def _of_feature(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    speed = facts.speed(ids[0], system.constants.step)
+    speed = facts.speed(ids[0], system.constants.time_step.dt)
     text: str = system.features.at(ids[1]).error(system, facts.description(ids[0]), speed)
     return text
 
 
 def _pair_flow(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
     first, other = ids
-    return _bad_flow(system, facts.description(first), facts.description(other))
+    return _bad_flow(system.contacts, facts.description(first), facts.description(other))
 
 
 def _wall_flow(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    return _bad_flow(system, facts.description(ids[0]), _wall_name(system, ids[1]))
+    return _bad_flow(system.contacts, facts.description(ids[0]), _wall_name(system.case, ids[1]))
 
 
-def _bad_flow(system: System, first: str, other: str) -> str:
-    fields = " or ".join(system.contacts.quanta)
+def _bad_flow(contacts: RankContacts, first: str, other: str) -> str:
+    fields = " or ".join(contacts.quanta)
     return (
         f"what flows of {fields} between {first} and {other} is not finite, or more than 2^53 quanta in one step; "
         "mend the function, or reduce time.step if its flow is stiff"

@@ -12,6 +12,8 @@ from pdem.engine.clusters.steps import cluster_table, with_members_together
 if TYPE_CHECKING:
     from pdem.contact.walls.facet_lists import Carried
     from pdem.containers.exchange import Migration, Records
+    from pdem.containers.particles import Particles
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.system import System
     from pdem.foundation.array_types import Booleans
 
@@ -22,19 +24,21 @@ def migrate_and_carry(system: System) -> Carried | None:
     Contacts of particles that stay are identified by rows; only contacts that leave are identified by id.
     """
     own = system.particles
-    migration = system.exchange.migrate(own, system.contacts.records, cluster_table(system))
+    migration = system.exchange.migrate(own, system.contacts.records, cluster_table(system.clusters))
     leaves = ALL_STAY if migration is None else migration.leaves
     system.contacts.pairs.carry(own, leaves)
     walls = None if system.contacts.walls is None else system.contacts.walls.carry(own, leaves)
-    return walls if migration is None else _add_arrived(system, walls, migration)
+    return walls if migration is None else _add_arrived(system.particles, system.contacts, walls, migration)
 
 
-def _add_arrived(system: System, walls: Carried | None, migration: Migration) -> Carried | None:
+def _add_arrived(
+    particles: Particles, contacts: RankContacts, walls: Carried | None, migration: Migration
+) -> Carried | None:
     """Exchange migrating particles, and add the contacts of arriving particles to the retained ones."""
     arrived = migration.arrived
-    row_now, rows = system.particles.replace_rows(migration.leaves, arrived)
-    system.contacts.pairs.renumber(row_now)
-    system.contacts.pairs.append(migration.pairs, arrived["id"], arrived["radius"], rows)
+    row_now, rows = particles.replace_rows(migration.leaves, arrived)
+    contacts.pairs.renumber(row_now)
+    contacts.pairs.append(migration.pairs, arrived["id"], arrived["radius"], rows)
     if walls is None:
         return None
     order = np.argsort(arrived["id"])
@@ -51,7 +55,7 @@ def migrate_by_id(system: System, contacts: Records) -> Records:
         some = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
         return pairs.take(some), walls.take(np.isin(walls.id, gone))
 
-    migration = system.exchange.migrate(own, leaving, cluster_table(system))
+    migration = system.exchange.migrate(own, leaving, cluster_table(system.clusters))
     if migration is None:
         return contacts
     stayed = own.id[~migration.leaves]

@@ -57,7 +57,13 @@ if TYPE_CHECKING:
 
 
 def compute_contact_forces(
-    system: System, dt: float, phases: Phases, *, same_lists: bool = False, ahead: bool = False, keep: bool = False
+    system: System,
+    phases: Phases,
+    *,
+    at_rest: bool = False,
+    same_lists: bool = False,
+    ahead: bool = False,
+    keep: bool = False,
 ) -> None:
     """Compute the contact forces on owned particles and kick the particles by the second half of the step.
 
@@ -65,10 +71,10 @@ def compute_contact_forces(
     ----------
     system : System
         State of this rank.
-    dt : float
-        Time step [s]; 0 to compute forces only, without a kick.
     phases : Phases
         The stopwatch.
+    at_rest : bool
+        Compute forces only, without a kick.
     same_lists : bool
         Whether lists are the lists of the last step: positions of ghosts are being received, and contacts between owned
         particles are computed meanwhile.
@@ -82,14 +88,15 @@ def compute_contact_forces(
     keep_forces(pairs, particles, keep)
     begin_box_sums(system)
     system.progress.begin_forces(ahead=ahead)
-    contacts = ContactSteps(system, dt, phases, ahead=ahead)
+    step = system.constants.time_step.at_rest() if at_rest else system.constants.time_step
+    contacts = ContactSteps(system, phases, at_rest=at_rest, ahead=ahead)
     contacts.take(1, updates=same_lists and system.exchange.size > 1)
     code = max(contacts.code, finish_carried(system, contacts.kick))
     system.progress.end_forces(code if ahead else None)
     phases.lap("sum")
-    finish_driven(system, 0.5 * dt, phases)
-    for feature in system.features.kicking if dt > 0.0 else ():
-        feature.half_kick(system, system.progress.time, 0.5 * dt, begins=False)
+    finish_driven(system, step, phases)
+    for feature in () if at_rest else system.features.kicking:
+        feature.half_kick(system, system.progress.time, step.half, begins=False)
         phases.lap("own forces")
 
 
@@ -100,10 +107,10 @@ class ContactSteps:
     ----------
     system : System
         State of this rank.
-    dt : float
-        Time step [s]; 0 to compute forces only.
     phases : Phases
         The stopwatch.
+    at_rest : bool
+        Whether forces are computed only, and nothing moves.
     ahead : bool
         Whether each step also begins the next one.
     ranks : ExchangeCalls, optional
@@ -118,8 +125,8 @@ class ContactSteps:
     """
 
     def __init__(
-        self, system: System, dt: float, phases: Phases, *, ahead: bool, ranks: ExchangeCalls | None = None,
-        planned: PlannedWalls | None = None,
+        self, system: System, phases: Phases, *, ahead: bool, at_rest: bool = False,
+        ranks: ExchangeCalls | None = None, planned: PlannedWalls | None = None,
     ) -> None:  # fmt: skip
         self._system, self._phases = system, phases
         self._ranks = calls_without() if ranks is None else ranks
@@ -127,7 +134,8 @@ class ContactSteps:
         self._planned = planned
         if planned is not None:
             self._other_phases["walls move"] = MOVES
-        self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
+        self._parameters = contact_parameters(system, at_rest=at_rest)
+        self.kick = _kick(system, self._parameters.step.dt, ahead=ahead)
         self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
         self._outcome[CODE] = system.progress.pending_drift or FINE
         self._swaps = 0
@@ -210,7 +218,7 @@ class ContactSteps:
         elif due.has_longest:
             due.path[STEP] = longest_of_workers(pairs.workers, pairs.storage.work)
         else:
-            due.path[STEP] = longest_step(owned, 2.0 * self.kick.half, pairs.packed(owned))
+            due.path[STEP] = longest_step(owned, self.kick.dt, pairs.packed(owned))
         self.note_wall_step()
 
     def note_wall_step(self) -> None:
@@ -223,7 +231,7 @@ class ContactSteps:
         """Add the displacement of ghosts in the last step to the path of all particles."""
         particles, pairs = self._system.particles, self._system.contacts.pairs
         rows = particles.count + particles.ghosts
-        count_step_of_all(2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path)
+        count_step_of_all(self.kick.dt, particles.count, rows, pairs.packed(rows), pairs.due_values.path)
 
     def note(self) -> None:
         """Collect the results of kernels: times, energies, overlap errors."""
@@ -253,7 +261,7 @@ class ContactSteps:
         if outcome[DEEP_WALL]:
             system.progress.record_error(WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]))
         packed = system.contacts.pairs.packed(system.particles.count)
-        if self._parameters.dt > 0.0 and system.features.wall_watchers:
+        if self._parameters.step.dt > 0.0 and system.features.wall_watchers:
             evaluated = contacts.evaluated(packed, len(self._parameters.density))
             for feature in system.features.wall_watchers:
                 feature.after_walls(system, evaluated, self._parameters)
@@ -331,7 +339,7 @@ def _kick(system: System, dt: float, *, ahead: bool) -> Kick:
     contacts = system.contacts.walls
     walls = NO_WALLS if contacts is None else (contacts.total, contacts.total_row)
     motion = system.motion_at(system.progress.step + ahead)
-    return kick_of(walls, 0.5 * dt, motion, system.lists.fixed_columns, ahead=ahead)
+    return kick_of(walls, dt, motion, system.lists.fixed_columns, ahead=ahead)
 
 
 def record_overlap_error(system: System, deep: int) -> None:

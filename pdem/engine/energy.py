@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
     from pdem.case.sections.schema import CaseData
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
     from pdem.engine.energy_terms import EnergyTerms
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Int32s
+    from pdem.motion.walls import MovingWalls
 
 
 def terms_of(law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: Iterable[str]) -> tuple[str, ...]:
@@ -159,7 +161,7 @@ def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
     _add_particles(system, sums)
     pairs, largest = _add_pairs(system, sums)
     walls, largest_wall = _add_walls(system, sums)
-    _add_driven(system, sums)
+    _add_driven(system.walls, system.exchange, sums)
     for feature in system.features:
         feature.add_energies(system, sums)
     for name, row in zip(system.contacts.ended_energies.names, system.contacts.ended_energies.limbs, strict=True):
@@ -264,14 +266,14 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     return len(radius), float((state.overlap / radius).max(initial=0.0))
 
 
-def _add_driven(system: System, sums: ExactSums) -> None:
+def _add_driven(walls: MovingWalls | None, exchange: Exchange, sums: ExactSums) -> None:
     """Add the energies of free bodies and driven walls, which are equal on all ranks, on rank 0 only."""
-    if system.exchange.rank != 0:
+    if exchange.rank != 0:
         return
-    if system.walls is None:
+    if walls is None:
         return
-    for wall, drive in zip(system.walls.drives, system.walls.driven, strict=True):
+    for wall, drive in zip(walls.drives, walls.driven, strict=True):
         sums.add("wall_work", np.array([drive.work]))
-        if system.walls.present[wall]:
+        if walls.present[wall]:
             sums.add("body_motion", np.array([drive.kinetic()]))
             sums.add("body_gravity", np.array([drive.potential()]))

@@ -155,7 +155,8 @@ class Feature:
     def kicks(self) -> bool:
         """Whether it acts on velocities in every step now, the same on all ranks, by the next two hooks.
 
-        The end of a step and the begin of the next are two passes over the particles then, one step at a time.
+        The end of a step and the begin of the next are two passes over the particles then, one step at a time. The
+        engine asks before the first of several steps and when a stage begins, see `Features.find_kicking`.
         """
         return False
 
@@ -166,10 +167,10 @@ class Feature:
         (`begins`), both with the positions, the contact forces and at the `time` [s] between the two.
         """
 
-    def load_carriers(self, system: System, half: float) -> None:
+    def load_carriers(self, system: System, dt: float) -> None:
         """Add its forces at the end of a step to the column ``force`` of particles that carriers move, if not clusters.
 
-        Half of the step is `half` [s] long.
+        The step is `dt` [s] long, 0 where forces are only measured.
         """
 
     def error(self, system: System, particle: str, speed: str) -> str:

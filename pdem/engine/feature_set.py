@@ -74,6 +74,9 @@ class Features:
         self.wall_watchers = tuple(one for one in self._all if one.watches_walls)
         self.pair_watchers = tuple(one for one in self._all if one.watches_pairs)
         """Features that read contacts in each step."""
+        self.kicking: tuple[Any, ...] = ()
+        """Features that act on velocities in every step at present."""
+        self.find_kicking()
         self.terms = EnergyTerms(self._all)
         """The terms of the energy balance, including the terms of the engine."""
         self.step_actors = tuple(one for one in self._all if one.acts_each_step)
@@ -97,10 +100,9 @@ class Features:
         """Return the feature with an index."""
         return self._all[place]
 
-    @property
-    def kicking(self) -> list[Any]:
-        """Features that act on velocities in every step at present."""
-        return [one for one in self._all if one.kicks]
+    def find_kicking(self) -> None:
+        """Select the features that kick: before steps, and when a stage begins or a script adds a force."""
+        self.kicking = tuple(one for one in self._all if one.kicks)
 
     def named(self, name: str) -> Any:
         """Return the feature with a name."""

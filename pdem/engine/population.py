@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.exchange import Records
+    from pdem.containers.exchange import Exchange, Records
+    from pdem.containers.particles import Particles
+    from pdem.engine.feature_set import Features
     from pdem.engine.system import System
     from pdem.foundation.array_types import Booleans, Int32s, Integers
 
@@ -56,7 +58,7 @@ def remove_particles(system: System, ids: Integers) -> Records:
     wall_contact_ends = np.isin(walls.id, removed)
     if system.contacts.walls is not None:
         system.contacts.walls.end(walls.history, _rows(wall_contact_ends), system.contacts.ended_energies)
-    keep_clusters(system, own.cluster[is_removed])
+    keep_clusters(system.clusters, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in own.fields})
     system.lists.count_change(int(system.exchange.add(np.array([len(ids)]))[0]))
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
@@ -76,8 +78,8 @@ def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: I
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
     for name, values in energies_of_features(system, columns):
-        ended.add(_term_after(system, name), values)
-    for values in removed_energies(system, columns["cluster"]):
+        ended.add(_term_after(system.features, name), values)
+    for values in removed_energies(system.clusters, system.constants, columns["cluster"]):
         ended.add("outflow", values)
     pairs, column = system.contacts.pairs, system.particles.column
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
@@ -97,9 +99,9 @@ def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: I
         ended.add("outflow", elastic_energies(law, table, state.of(ends), own.radius[particle], pair))
 
 
-def _term_after(system: System, name: str) -> str:
+def _term_after(features: Features, name: str) -> str:
     """Return the term to which the energy of removed particles in a term is added."""
-    return "outflow" if name in system.features.terms.with_role(Role.STORED) else name
+    return "outflow" if name in features.terms.with_role(Role.STORED) else name
 
 
 def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tuple[Integers, Records]:
@@ -110,7 +112,7 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
     Amounts that contacts exchange (`pdem.engine.quantum_field`) are rounded down to whole quanta.
     Rank 0 owns the particles until they migrate. Lists have to be rebuilt.
     """
-    numbers = numbers_of_members(system, columns)
+    numbers = numbers_of_members(system.clusters, columns)
     total = int(numbers.sum())
     ids = system.progress.issue_ids(total) + np.cumsum(numbers) - numbers
     system.lists.count_change(total)
@@ -127,7 +129,7 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
         for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
             system.contacts.ended_energies.add("outflow", -values)
         for name, values in energies_of_features(system, new):
-            system.contacts.ended_energies.add(_term_after(system, name), -values)
+            system.contacts.ended_energies.add(_term_after(system.features, name), -values)
         own.replace({name: np.concatenate((own[name], new[name])) for name in own.fields})
     return ids, records
 
@@ -146,7 +148,7 @@ def renew_levels_if_due(system: System) -> None:
     )
 
 
-def check_ids_exist(system: System, ids: Integers) -> None:
+def check_ids_exist(particles: Particles, exchange: Exchange, ids: Integers) -> None:
     """Require that a particle exists for every id. Collective, with the same ids on every rank.
 
     Raises
@@ -154,7 +156,7 @@ def check_ids_exist(system: System, ids: Integers) -> None:
     InputError
         If there is no particle of an id.
     """
-    here = np.isin(ids, system.particles.id).astype(np.int64)
-    missing = np.flatnonzero(system.exchange.largest(here) == 0)
+    here = np.isin(ids, particles.id).astype(np.int64)
+    missing = np.flatnonzero(exchange.largest(here) == 0)
     if len(missing):
         raise InputError(f"there is no particle {ids[missing[0]]} to remove; give ids of particles that exist")

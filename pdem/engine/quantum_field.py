@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
     from pdem.contact.exchange.pair_flows import FlowingPairs
     from pdem.contact.exchange.wall_flows import FlowingWalls
+    from pdem.containers.exchange import Exchange
+    from pdem.containers.particles import Particles
     from pdem.engine.feature import Columns, Groups
+    from pdem.engine.parts.run_progress import RunProgress
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
@@ -146,17 +149,17 @@ class QuantumField:
         Both ranks of a contact between ranks must include it. Errors stop the run at the next all-reduce of the status.
         """
         flow, wall_flow = self._flows
-        rows, change = self._shared(system, values), self._changes(system)
-        quantum, dt, self._bad[:] = self.quantum(system), system.constants.step, NO_ID
+        rows, change = self._shared(system.particles, system.exchange, values), self._changes(system.particles)
+        quantum, dt, self._bad[:] = self.quantum(system), system.constants.time_step.dt, NO_ID
         kernel = pair_flow_kernel(flow, remembers=bool(self._memory))
         kernel(*plain(pairs, rows, quantum, dt, parameters, change, self._bad))
-        self._note_bad(system, PAIR_FLOW)
+        self._note_bad(system.progress, PAIR_FLOW)
         if walls is not None and wall_flow is not None:
             self._into_walls.count(len(walls.row))
             kernel, limbs = wall_flow_kernel(wall_flow, remembers=bool(self._memory)), self._into_walls.limbs
             of_walls = self._no_values if wall_values is None else wall_values
             kernel(*plain(walls, rows, of_walls, quantum, dt, parameters, change, self._bad, limbs))
-            self._note_bad(system, WALL_FLOW)
+            self._note_bad(system.progress, WALL_FLOW)
         bad = int(add_quanta(system.particles[self.name], change, quantum))
         if bad >= 0:
             system.progress.record_error(TOO_MANY_QUANTA, int(system.particles.id[bad]))
@@ -197,38 +200,38 @@ class QuantumField:
             self._room = (room, self._room[1]) if which == 0 else (self._room[0], room)
         return self._room[which]
 
-    def _shared(self, system: System, values: Floats) -> Floats:
+    def _shared(self, particles: Particles, exchange: Exchange, values: Floats) -> Floats:
         """Return rows with the values of owned particles and ghosts in the first column (n, PACKED). Collective."""
-        own = system.particles
+        own = particles
         number = own.count + own.ghosts
         if number > len(self._rows):
             self._rows = np.zeros((room_for(number, len(self._rows)), PACKED))
         rows = self._rows[:number]
         rows[: own.count, 0] = values
-        system.exchange.begin_update(rows)
-        system.exchange.finish_update()
+        exchange.begin_update(rows)
+        exchange.finish_update()
         return rows
 
-    def _changes(self, system: System) -> Integers:
+    def _changes(self, particles: Particles) -> Integers:
         """Return zeros for the changes of owned particles in quanta."""
-        count = system.particles.count
+        count = particles.count
         if count > len(self._change):
             self._change = np.zeros(room_for(count, len(self._change)), np.int64)
         return self._change[:count]
 
-    def _note_bad(self, system: System, kind: int) -> None:
+    def _note_bad(self, progress: RunProgress, kind: int) -> None:
         """Record the error of an invalid flow, if there was one."""
         if self._bad[0] != NO_ID:
-            system.progress.record_error(kind, int(self._bad[0]), int(self._bad[1]))
+            progress.record_error(kind, int(self._bad[0]), int(self._bad[1]))
             self._bad[:] = NO_ID
 
     def into_walls(self, system: System) -> dict[str, float]:
         """Return the inflow of each wall since the begin of the run, an exact sum rounded once. Collective."""
-        return self._total(system).values()
+        return self._total(system.exchange).values()
 
-    def _total(self, system: System) -> ExactSums:
+    def _total(self, exchange: Exchange) -> ExactSums:
         self._into_walls.normalise()
-        total = ExactSums(self._into_walls.names, system.exchange.add(self._into_walls.limbs))
+        total = ExactSums(self._into_walls.names, exchange.add(self._into_walls.limbs))
         total.normalise()
         return total
 
@@ -244,7 +247,7 @@ class QuantumField:
         if not self._into_walls.names:
             return {}
         keys = np.array([name_key(name) for name in self._into_walls.names], np.int64)
-        return {_group(self.name): {"wall": keys, "amount": self._total(system).limbs}}
+        return {_group(self.name): {"wall": keys, "amount": self._total(system.exchange).limbs}}
 
     def load(self, system: System, groups: Mapping[str, Columns], largest: float) -> None:
         """Begin, and continue with the inflow of walls of a checkpoint. Collective; `largest` as for `begin`."""

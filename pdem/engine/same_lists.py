@@ -30,6 +30,9 @@ from pdem.numerics.kernel_calls import PythonCall
 
 if TYPE_CHECKING:
     from pdem.containers.exchange import ExchangeCalls
+    from pdem.engine.feature_set import Features
+    from pdem.engine.parts.run_progress import RunProgress
+    from pdem.engine.parts.tuners import Tuners
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
@@ -45,7 +48,7 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
     Results have the bits of `pdem.engine.step.advance`. Ends, perhaps before its first step, where `advance` is needed.
     Returns the begin of the next step, if it has begun. Collective.
     """
-    if system.progress.pending_drift is None or phases.records_steps or not acts_alone(system):
+    if system.progress.pending_drift is None or phases.records_steps or not acts_alone(system.features):
         return None
     rows = system.contacts.pairs.rows_to_share(system.particles)
     ranks = system.exchange.calls(rows)
@@ -56,20 +59,23 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 
 def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
     """Take steps as `advance_with_same_lists`, without Python within steps; ranks exchange status by these calls."""
-    alone, walls = system.exchange.size == 1, _walls_with_plan(system)
+    alone, walls = system.exchange.size == 1, _walls_with_plan(system.walls)
     while not alone or not (
         system.progress.pending_drift or system.progress.errors or system.progress.stop_requested()
     ):
-        most = min(system.progress.steps_at_a_time, _last_undisturbed(system, last) - system.progress.step)
+        most = min(
+            system.progress.steps_at_a_time,
+            _last_undisturbed(system.tuners, system.progress, last) - system.progress.step,
+        )
         if walls is not None and most > 0:
             limits = system.lists.wall_margin.length, system.lists.smallest_radius
             most = min(most, walls.planned_steps(system.progress.step, last, system.progress.time_of, limits))
         if most < 1:
             break
-        begin, dt = time.perf_counter(), system.constants.step
-        ranks.status[MINE] = status_of(system, FINE)
+        begin = time.perf_counter()
+        ranks.status[MINE] = status_of(system.progress, FINE)
         planned = None if walls is None else walls.planned
-        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks, planned=planned)
+        contacts = ContactSteps(system, phases, ahead=True, ranks=ranks, planned=planned)
         taken = contacts.take(most, updates=not alone)
         system.progress.advance(taken)
         if taken:
@@ -78,7 +84,7 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
                     system.progress.step, system.progress.time, system.progress.time_of(system.progress.step - 1)
                 )
             system.progress.end_forces(contacts.code)
-            tune_threads(system, phases)
+            tune_threads(system.progress, system.tuners, phases)
         if contacts.agreed is not None:
             return _begun(system, contacts.agreed)
         if taken == 0:
@@ -92,14 +98,13 @@ def _begun(system: System, agreed: Integers) -> Begun:
     system.progress.advance()
     if system.progress.pending_drift is not None:
         check_drift(system, system.progress.pending_drift)
-    if _walls_with_plan(system) is not None:
+    if _walls_with_plan(system.walls) is not None:
         move_walls(system)
     return Begun(*status_or_stop(system, agreed))
 
 
-def _walls_with_plan(system: System) -> MovingWalls | None:
+def _walls_with_plan(walls: MovingWalls | None) -> MovingWalls | None:
     """Return the walls if they move by a plan, so that a kernel can move them."""
-    walls = system.walls
     return walls if walls is not None and walls.planned is not None else None
 
 
@@ -118,8 +123,8 @@ class _StepsWithPython:
         """Take steps as `advance_with_same_lists`."""
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.progress.step < last:
-            end_box_sums(system)
-            contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True, ranks=self._ranks)
+            end_box_sums(system.box)
+            contacts = ContactSteps(system, self._phases, ahead=True, ranks=self._ranks)
             self._contacts = contacts
             taken = contacts.take(last - system.progress.step, updates=system.exchange.size > 1, begin=begin)
             if contacts.agreed is not None:
@@ -134,8 +139,8 @@ class _StepsWithPython:
         """Update the state outside of kernels after a step."""
         system = self._system
         system.progress.end_forces(max(contacts.code, finish_carried(system, contacts.kick)))
-        finish_driven(system, 0.5 * system.constants.step, self._phases)
-        tune_threads(system, self._phases)
+        finish_driven(system, system.constants.time_step, self._phases)
+        tune_threads(system.progress, system.tuners, self._phases)
 
     def _begin(self) -> int:
         """Begin a step; return 0 if lists are valid and no rank needs attention."""
@@ -144,7 +149,7 @@ class _StepsWithPython:
         contacts.note()
         if contacts.taken:
             self._note_step(contacts)
-        stale, alone = move_on(system, self._phases), facets_are_stale(system)
+        stale, alone = move_on(system, self._phases), facets_are_stale(system.contacts, system.lists)
         contacts.note_wall_step()
         if self._ranks is None or alone:
             self._begun = Begun(*allreduce_status_or_stop(system, stale))
@@ -154,14 +159,14 @@ class _StepsWithPython:
             self._begun = None
             update_ghosts(system, self._phases)
         else:
-            self._ranks.status[MINE] = status_of(system, stale)
+            self._ranks.status[MINE] = status_of(system.progress, stale)
         contacts.follow_box()
         return 0
 
 
-def acts_alone(system: System) -> bool:
+def acts_alone(features: Features) -> bool:
     """Return whether only contacts act on particles, and no feature acts in or at the begin of each step."""
-    return not system.features.kicking and not system.features.step_actors
+    return not features.kicking and not features.step_actors
 
 
 def needs_python(system: System) -> bool:
@@ -172,7 +177,7 @@ def needs_python(system: System) -> bool:
     return move or looks or system.carriers is not None or system.box.moving is not None
 
 
-def _last_undisturbed(system: System, last: int) -> int:
+def _last_undisturbed(tuners: Tuners, progress: RunProgress, last: int) -> int:
     """Return the last step before the next action of a tuner, at most `last`."""
-    wanted = last if system.tuners.skin is None else min(last, system.tuners.skin.next_detection - 1)
-    return min(wanted, max(system.tuners.threads.end_of_window, system.progress.step + 1))
+    wanted = last if tuners.skin is None else min(last, tuners.skin.next_detection - 1)
+    return min(wanted, max(tuners.threads.end_of_window, progress.step + 1))

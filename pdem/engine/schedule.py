@@ -69,7 +69,7 @@ class OutputSchedule:
     """
 
     def __init__(self, simulation: Engine, window: OutputWindow | None = None) -> None:
-        output, step = simulation.case.output, simulation.system.constants.step
+        output, step = simulation.case.output, simulation.system.constants.time_step.dt
         self._window = window
         self.last = round(simulation.case.time.end / step) if window is None else window.last
         self.fields = max(1, round(output.fields_every / step))

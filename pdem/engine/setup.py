@@ -31,6 +31,7 @@ from pdem.detection.radius_bins import binned_radii
 from pdem.detection.skins import Skins
 from pdem.detection.walls.facets import tree_of
 from pdem.motion.integration import Motion
+from pdem.motion.time_step import TimeStep
 from pdem.motion.walls import MovingWalls
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Constants:
 
     Attributes
     ----------
-    step : float
-        Time step [s].
+    time_step : TimeStep
+        Its length.
     shape : BoxShape
         Of the box.
     flow, centre : (3, 3) and (3,) arrays
@@ -86,7 +87,7 @@ class Constants:
         Whether some particles are fixed.
     """
 
-    step: float
+    time_step: TimeStep
     shape: BoxShape
     flow: Floats
     centre: Floats
@@ -143,9 +144,9 @@ class Constants:
         """Function that returns half of the largest gap of adhesion for some radii [m]; None without adhesion."""
         return half_gaps(self.law, self.table) if self.law.may_stretch else None
 
-    def parameters(self, dt: float) -> ContactParameters:
-        """Return the parameters of contact forces; histories are integrated over `dt` [s]."""
-        return ContactParameters(self.density, self.table, self.powers, dt, self.step, self.largest_overlap)
+    def parameters(self, step: TimeStep) -> ContactParameters:
+        """Return the parameters of contact forces in a step."""
+        return ContactParameters(self.density, self.table, self.powers, step, self.largest_overlap)
 
     @cached_property
     def motion(self) -> Motion:
@@ -164,8 +165,9 @@ def constants_of(case: Case) -> Constants:
     law = law_of(case)
     contained = np.array(domain.periodic) | (np.arange(3) >= domain.dimension)
     return Constants(
-        case.resolved_step(), shape, np.zeros((3, 3)), 0.5 * (lower + upper), np.where(contained, -np.inf, lower),
-        np.where(contained, np.inf, upper), domain.outside == "keep", first_gravity(case), free,
+        TimeStep.of(case.resolved_step()), shape, np.zeros((3, 3)), 0.5 * (lower + upper),
+        np.where(contained, -np.inf, lower), np.where(contained, np.inf, upper), domain.outside == "keep",
+        first_gravity(case), free,
         np.array([one.density for one in material_properties(case)]), law, table_of(case, 0, law),
         case.limits.largest_overlap, domain.dimension, has_fixed(case),
     )  # fmt: skip

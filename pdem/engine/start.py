@@ -66,7 +66,7 @@ class NewSystem:
         choose_levels: LevelChoice | None = None,
     ) -> None:
         constants, kinds = constants_of(case), tuple(features)
-        stages = Stages(case.stages, constants.step)
+        stages = Stages(case.stages, constants.time_step.dt)
         self.system = System(
             case,
             constants,
@@ -123,7 +123,7 @@ class LoadedSystem:
         if continued:
             measured_walls(system)
         else:
-            compute_contact_forces(system, 0.0, phases, keep=system.contacts.keeps_forces)
+            compute_contact_forces(system, phases, at_rest=True, keep=system.contacts.keeps_forces)
             time_step.allreduce_status_or_stop(system, False)
         act(system, phases)
         return system

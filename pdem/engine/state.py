@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.exchange import Exchange
+    from pdem.containers.particles import Particles
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
     from pdem.foundation.fields import Field
@@ -60,17 +62,17 @@ def local_groups(system: System) -> Groups:
                 state_fields(system.particles.fields.values()), system.case, system.features
             )
         },
-        **cluster_groups(system),
+        **cluster_groups(system.clusters),
         "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
         "wall_contacts": {
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
             **columns_of(of_walls, walls.history),
         },
-        **driven_group(system), **_of_features(system), **stage_groups(system.stages),
-        **box_group(system),
+        **driven_group(system.walls), **_of_features(system), **stage_groups(system.stages),
+        **box_group(system.box),
         "counters": {
             "step": np.array(system.progress.step), "next_id": np.array(system.progress.next_id),
-            **_of_ended(system), **_of_quanta(system), **shapes_digest(system),
+            **_of_ended(system), **_of_quanta(system.contacts), **shapes_digest(system.clusters),
             **{name: one for feature in features_of(system) for name, one in feature.counters(system).items()},
         },
     }  # fmt: skip
@@ -81,14 +83,14 @@ def _of_features(system: System) -> Groups:
     return {name: columns for one in features_of(system) for name, columns in one.groups(system).items()}
 
 
-def _of_quanta(system: System) -> dict[str, NDArray[Any]]:
+def _of_quanta(contacts: RankContacts) -> dict[str, NDArray[Any]]:
     """Return the quanta of the fields that contacts exchange."""
-    return {f"{name}{QUANTUM}": np.array(quantum) for name, quantum in system.contacts.quanta.items()}
+    return {f"{name}{QUANTUM}": np.array(quantum) for name, quantum in contacts.quanta.items()}
 
 
-def _quanta_of(system: System, counters: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+def _quanta_of(particles: Particles, counters: Mapping[str, NDArray[Any]]) -> dict[str, float]:
     """Return the quanta by field from the counters of a checkpoint."""
-    stored = {name: counters.get(f"{name}{QUANTUM}") for name in system.particles.fields}
+    stored = {name: counters.get(f"{name}{QUANTUM}") for name in particles.fields}
     return {name: float(quantum) for name, quantum in stored.items() if quantum is not None}
 
 
@@ -101,11 +103,11 @@ def _of_ended(system: System) -> dict[str, Integers]:
     return {"ended": ended.limbs[: len(ENDED)].copy(), **rows}
 
 
-def _total_of_ended(system: System, local: Groups) -> dict[str, Integers]:
+def _total_of_ended(exchange: Exchange, local: Groups) -> dict[str, Integers]:
     """Return these columns of a state with the sums of all ranks. Collective."""
     columns = {name: one for name, one in local["counters"].items() if name.split("_")[0] == "ended"}
     rows = np.vstack(list(columns.values()))
-    total = ExactSums([str(row) for row in range(len(rows))], system.exchange.add(rows))
+    total = ExactSums([str(row) for row in range(len(rows))], exchange.add(rows))
     total.normalise()
     ends = np.cumsum([len(np.atleast_2d(one)) for one in columns.values()])
     parts = np.split(total.limbs, ends[:-1])
@@ -122,7 +124,7 @@ def _load_ended(ended: ExactSums, counters: Mapping[str, NDArray[Any]]) -> None:
 def _with_totals(system: System, local: Groups) -> Groups:
     """Return the groups, with totals of all ranks for groups that are added up over ranks. Collective."""
     total = {name: group for one in features_of(system) for name, group in one.totals(system, local).items()}
-    ended = _total_of_ended(system, local)
+    ended = _total_of_ended(system.exchange, local)
     return {**local, **total, "counters": {**local["counters"], **ended}}
 
 
@@ -243,7 +245,7 @@ def _load_others(system: System, groups: StatePart) -> None:
     """Load all groups besides particles and contacts; sums over ranks go to the first rank. Collective."""
     counters = groups["counters"]
     load_driven_state(system, groups)
-    system.contacts.count_quanta(_quanta_of(system, counters))
+    system.contacts.count_quanta(_quanta_of(system.particles, counters))
     load_stages(system, groups)
     for feature in features_of(system):
         feature.load(system, groups)

@@ -24,6 +24,10 @@ from pdem.numerics.thread_pool import run_on, set_threads, threads
 if TYPE_CHECKING:
     from pdem.contact.walls.facet_lists import Carried
     from pdem.containers.exchange import Records
+    from pdem.engine.parts.neighbour_lists import NeighbourLists
+    from pdem.engine.parts.rank_contacts import RankContacts
+    from pdem.engine.parts.run_progress import RunProgress
+    from pdem.engine.parts.tuners import Tuners
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
@@ -71,9 +75,8 @@ def advance(
         phases.lap("detect facets")
     # features act between the end of a step and the begin of the next
     ahead = ahead and not requested and not system.features.kicking
-    dt = system.constants.step
-    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
-    tune_threads(system, phases)
+    compute_contact_forces(system, phases, same_lists=not stale, ahead=ahead, keep=keep)
+    tune_threads(system.progress, system.tuners, phases)
     return requested
 
 
@@ -113,7 +116,7 @@ def move_on(system: System, phases: Phases) -> int:
 def update_ghosts(system: System, phases: Phases) -> None:
     """Start the exchange of ghosts."""
     rows = system.contacts.pairs.rows_to_share(system.particles)
-    system.exchange.begin_update(rows, states_to_share(system), system.particles.columns_beside_rows())
+    system.exchange.begin_update(rows, states_to_share(system.clusters), system.particles.columns_beside_rows())
     phases.lap("exchange")
 
 
@@ -121,18 +124,20 @@ def kick_and_drift(system: System) -> int:
     """Kick by half a step and drift; return `FINE`, or `STALE` if lists are out of date."""
     own, constants = system.particles, system.constants
     for feature in system.features.kicking:
-        feature.half_kick(system, system.progress.time_of(system.progress.step - 1), 0.5 * constants.step, begins=True)
+        feature.half_kick(
+            system, system.progress.time_of(system.progress.step - 1), constants.time_step.half, begins=True
+        )
     columns = tuple(own.column(name) for name in StepColumns._fields)
     arguments = (
-        constants.step, system.motion_at(system.progress.step), constants.density, system.lists.fixed_columns, columns,
-        system.contacts.pairs.packed(own.count + own.ghosts),
+        constants.time_step.dt, system.motion_at(system.progress.step), constants.density,
+        system.lists.fixed_columns, columns, system.contacts.pairs.packed(own.count + own.ghosts),
     )  # fmt: skip
     held = system.contacts.pairs.held
     if not held.any_owned and system.carriers is None:
         return check_drift(system, int(drift(*plain(own.count, *arguments))))
     held.pack(own, arguments[-1], copies=False)
     code = int(drift_rows(*plain(system.contacts.pairs.free_rows, *arguments)))
-    return check_drift(system, max(code, begin_carried(system, constants.step)))
+    return check_drift(system, max(code, begin_carried(system, constants.time_step.dt)))
 
 
 def check_drift(system: System, code: int) -> int:
@@ -165,12 +170,12 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     BlowUpError
         On all ranks.
     """
-    return status_or_stop(system, system.exchange.agree(status_of(system, stale)))
+    return status_or_stop(system, system.exchange.agree(status_of(system.progress, stale)))
 
 
-def status_of(system: System, stale: int) -> Integers:
+def status_of(progress: RunProgress, stale: int) -> Integers:
     """Return the status of this rank at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
-    return np.array([stale, system.progress.stop_requested(), len(system.progress.errors)], np.int64)
+    return np.array([stale, progress.stop_requested(), len(progress.errors)], np.int64)
 
 
 def status_or_stop(system: System, largest: Integers) -> tuple[int, int]:
@@ -215,13 +220,13 @@ def tune_settings(system: System, phases: Phases) -> None:
     run_on(system.tuners.threads.number)
 
 
-def tune_threads(system: System, phases: Phases) -> None:
+def tune_threads(progress: RunProgress, tuners: Tuners, phases: Phases) -> None:
     """Choose the number of running threads. Results do not depend on it."""
-    if system.progress.step >= system.tuners.threads.next_look:
-        system.tuners.threads.look(system.progress.step, phases.spent(*_ON_THREADS))
-        run_on(system.tuners.threads.number)
-        if system.tuners.threads.is_trying:
-            system.tuners.chunks.discard_times()
+    if progress.step >= tuners.threads.next_look:
+        tuners.threads.look(progress.step, phases.spent(*_ON_THREADS))
+        run_on(tuners.threads.number)
+        if tuners.threads.is_trying:
+            tuners.chunks.discard_times()
 
 
 def tune_skin(system: System, phases: Phases) -> None:
@@ -234,7 +239,7 @@ def tune_skin(system: System, phases: Phases) -> None:
     lists = ListSizes(system.contacts.pairs.candidates, system.contacts.pairs.count, rows)
     before = system.lists.skins.fraction
     system.lists.measure_speeds(system.constants, system.exchange)
-    life = system.lists.skins.life / system.constants.step
+    life = system.lists.skins.life / system.constants.time_step.dt
     fraction = system.tuners.skin.next_fraction(done, lists, system.exchange.share, life)
     system.lists.set_fraction(fraction)
     if fraction != before:
@@ -265,7 +270,7 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
         walls = reorder(system, walls)
     phases.lap("detect")
     particles = system.particles
-    system.exchange.make_ghosts(particles, system.reach_of, system.lists.skins.radii, cluster_table(system))
+    system.exchange.make_ghosts(particles, system.reach_of, system.lists.skins.radii, cluster_table(system.clusters))
     phases.lap("exchange")
     system.lists.measure_reaches(system.constants, system.box, system.progress.step)
     list_carried(system)
@@ -297,12 +302,12 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
 
 def refresh_facets(system: System) -> None:
     """List facets again if the walls have moved by more than the margin of the present lists."""
-    if facets_are_stale(system):
+    if facets_are_stale(system.contacts, system.lists):
         assert system.contacts.walls is not None
         list_facets(system, system.contacts.walls.carry(system.particles))
 
 
-def facets_are_stale(system: System) -> bool:
+def facets_are_stale(contacts: RankContacts, lists: NeighbourLists) -> bool:
     """Return whether the walls have moved by more than the margin of the lists of facets."""
-    contacts = system.contacts.walls
-    return contacts is not None and contacts.walls.moved > system.lists.wall_margin.length
+    walls = contacts.walls
+    return walls is not None and walls.walls.moved > lists.wall_margin.length

@@ -88,7 +88,7 @@ class System:
         self.walls = walls
         self.contacts = RankContacts(case, constants.law, particles, walls, facet_tree)
         self.lists = NeighbourLists(case.detection, choose_levels, facet_tree, particles)
-        self.progress = RunProgress(constants.step)
+        self.progress = RunProgress(constants.time_step.dt)
         self.tuners, self.box = Tuners(), SystemBox(box)
         self.features, self.stages = Features(), stages
         self.carriers: Carriers | None = None

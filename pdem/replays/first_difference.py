@@ -309,7 +309,7 @@ def _changes(a: RunAgain, b: RunAgain) -> tuple[tuple[str, str, str], ...]:
 
 def _notes(a: RunAgain, b: RunAgain) -> list[str]:
     found = []
-    lengths = [run.simulation.system.constants.step for run in (a, b)]
+    lengths = [run.simulation.system.constants.time_step.dt for run in (a, b)]
     if lengths[0] != lengths[1]:
         found.append(f"time steps differ: {lengths[0]!r} s in A, {lengths[1]!r} s in B")
     for name, run in zip("AB", (a, b), strict=True):

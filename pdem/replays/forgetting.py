@@ -170,7 +170,7 @@ def forgetting(
     text, directory, file = on_first(comm, lambda: _source(run, begin))
     case = Case.from_text(text, directory)
     simulation = begun(case, file, comm, threads)
-    length, until = simulation.system.constants.step, case.time.end if end is None else end
+    length, until = simulation.system.constants.time_step.dt, case.time.end if end is None else end
     first = simulation.step if begin is None else round(begin / length)
     last = round(until / length)
     if not simulation.step <= first < last <= round(case.time.end / length):

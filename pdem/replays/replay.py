@@ -202,7 +202,7 @@ def replay_plan(
         simulation, quiet=quiet, findings=plan.notes, observers=tuple(observers),
         window=plan.window,
     )  # fmt: skip
-    return on_first(comm, lambda: _compared(request, plan, started, simulation.system.constants.step))
+    return on_first(comm, lambda: _compared(request, plan, started, simulation.system.constants.time_step.dt))
 
 
 def _compared(request: Request, plan: Plan, started: int, length: float) -> Replayed:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pdem.containers.exchange import Exchange
+    from pdem.engine.parts.run_progress import RunProgress
     from pdem.engine.state import Groups
     from pdem.engine.system import System
     from pdem.features.observers.observer import Observer
@@ -75,7 +76,7 @@ class Observation:
         system: System = simulation.system
         self.observers = named([observer_of(one) for one in observers or ()])
         usual = simulation.case.output.series_every
-        self._every = {name: one.steps_of(system.constants.step, usual) for name, one in self.observers.items()}
+        self._every = {name: one.steps_of(system.constants.time_step.dt, usual) for name, one in self.observers.items()}
         _check_given(system, self.observers, dropped=observers is not None and not self.observers)
         self.asked = Asked()
         self.before: Groups = {}
@@ -200,8 +201,8 @@ def _call(simulation: Any, name: str, observer: Observer) -> None:
     except (Exception, SystemExit) as error:
         problem = error
         guard.agree(END, failed=True)
-    _raise_alike(system, name, observer, problem, guard.parted)
-    _require_same(system, name, observer, columns, simulation.observing.asked)
+    _raise_alike(system.exchange, system.progress, name, observer, problem, guard.parted)
+    _require_same(system.exchange, system.progress, name, observer, columns, simulation.observing.asked)
     observed(system).last[name] = system.progress.step
     observed(system).columns.update(columns)
 
@@ -235,12 +236,13 @@ def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]
     return found
 
 
-def _raise_alike(system: System, name: str, observer: Observer, problem: BaseException | None, parted: str) -> None:
+def _raise_alike(
+    exchange: Exchange, progress: RunProgress, name: str, observer: Observer, problem: BaseException | None, parted: str
+) -> None:
     """Raise the same error on all ranks, if the observer failed on any rank. Collective."""
-    exchange = system.exchange
     mine = None if problem is None else (exchange.rank, _problem_text(problem, observer))
     first = exchange.first(mine)
-    at = f"step {system.progress.step} ({system.progress.time:.6g} s)"
+    at = f"step {progress.step} ({progress.time:.6g} s)"
     if first is not None:
         rank, text = first
         where = f" on rank {rank}" if exchange.size > 1 else ""
@@ -252,20 +254,27 @@ def _raise_alike(system: System, name: str, observer: Observer, problem: BaseExc
         )
 
 
-def _require_same(system: System, name: str, observer: Observer, columns: Mapping[str, Observed], asked: Asked) -> None:
+def _require_same(
+    exchange: Exchange,
+    progress: RunProgress,
+    name: str,
+    observer: Observer,
+    columns: Mapping[str, Observed],
+    asked: Asked,
+) -> None:
     """Check that an observer returned the same values and made the same requests on all ranks. Collective."""
     mine = (_bits(columns), asked)
-    first = system.exchange.share(mine)
-    differs = system.exchange.first((system.exchange.rank, columns, asked) if mine != first else None)
+    first = exchange.share(mine)
+    differs = exchange.first((exchange.rank, columns, asked) if mine != first else None)
     if differs is None:
         return
-    here = system.exchange.share((columns, asked))
+    here = exchange.share((columns, asked))
     rank, other, wanted = differs
     odd = [key for key in sorted({*here[0], *other}) if _bits(here[0]).get(key) != _bits(other).get(key)]
     what = "; ".join(f"{key} is {_value(here[0], key)}, and {_value(other, key)}" for key in odd[:3])
     what = what or f"it asks for {here[1]}, and {wanted}"
     raise ObserverError(
-        f"observer {name} ({_place(observer)}) at step {system.progress.step}: ranks 0 and {rank} do not return the "
+        f"observer {name} ({_place(observer)}) at step {progress.step}: ranks 0 and {rank} do not return the "
         f"same: {what}; use simulation.sum and the like for numbers of all particles"
     )
 

@@ -71,13 +71,13 @@ def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
 def _constants_in_stage(system: System, old: Case) -> Constants:
     """Return the present constants under the old case, in its stage with the same name as the present stage."""
     constants = constants_of(old)
-    stages, states = Stages(old.stages, constants.step), stage_groups(system.stages)
+    stages, states = Stages(old.stages, constants.time_step.dt), stage_groups(system.stages)
     if system.stages.sections and system.stages.section.name in stages.names:
         adopt_stages(stages, states[STAGES])
     return replace(
         constants,
         table=table_of(old, stages.present, constants.law),
-        gravity=GravityCourse(old, constants.step).at(stages, system.progress.step),
+        gravity=GravityCourse(old, constants.time_step.dt).at(stages, system.progress.step),
         shape=system.constants.shape,
         flow=system.constants.flow,
         centre=system.constants.centre,

@@ -23,7 +23,7 @@ def telling_status(simulation: Engine, last: int) -> Iterator[None]:
     if simulation.system.exchange.rank != 0:
         yield
         return
-    folder, step = simulation.case.output.folder, simulation.system.constants.step
+    folder, step = simulation.case.output.folder, simulation.system.constants.time_step.dt
     before = read_status(folder)
     status = replace(
         RunStatus.of_this_process(RUNNING), begin=simulation.time, end=last * step,

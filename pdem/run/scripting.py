@@ -89,6 +89,7 @@ class Scripting(Reductions):
         if others is not None:
             raise InputError(f"simulation.force: ranks give different functions ({others}); give all the same")
         system.features.get(ExternalForces).own.add(made)
+        system.features.find_kicking()
 
     def set_external_force(
         self,
@@ -196,7 +197,7 @@ class Scripting(Reductions):
         """
         self.before_change()
         removed = ids_of("ids", ids)
-        check_ids_exist(self.system, removed)
+        check_ids_exist(self.system.particles, self.system.exchange, removed)
         own = self.system.particles.id
         self._rebuild(remove_particles(self.system, own[np.isin(own, removed)]))
 

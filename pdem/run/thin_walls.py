@@ -11,6 +11,7 @@ from pdem.engine.warn_once import warn_once
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
+    from pdem.containers.particles import Particles
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.foundation.array_types import Floats, Int32s, Integers
@@ -35,7 +36,7 @@ def warn_of_thin_walls(system: System) -> None:
     if walls is None:
         return
     number, count = len(system.case.walls), np.zeros(len(system.case.walls), np.int64)
-    wall, overlap = _pairs_through(system, _pairs_on_walls(system, walls), walls)
+    wall, overlap = _pairs_through(system.particles, _pairs_on_walls(system, walls), walls)
     np.add.at(count, wall, 1)
     deepest = np.zeros(number)
     np.maximum.at(deepest, wall, overlap)
@@ -69,14 +70,14 @@ def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
     return _Pairs(first, second, way, radius[first] + radius[second] - np.linalg.norm(way, axis=1))
 
 
-def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tuple[Integers, Floats]:
+def _pairs_through(particles: Particles, pairs: _Pairs, walls: ActingContacts) -> tuple[Integers, Floats]:
     """Return the wall index and the overlap [m] of each pair that touches through a wall.
 
     The centres of such a pair are on different sides of the wall, at the wall contact of its first particle.
     This rank owns the first particle, so that exactly one rank counts the pair, by the same contact on any number of
     ranks.
     """
-    own = system.particles
+    own = particles
     order = np.argsort(walls.first, kind="stable")
     begin, end = (np.searchsorted(walls.first[order], pairs.first, side) for side in ("left", "right"))
     pair = np.repeat(np.arange(len(begin)), end - begin)

@@ -14,6 +14,7 @@ from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
 from pdem.motion.integration import FixedColumns, Motion
+from pdem.motion.time_step import TimeStep
 from pdem.numerics.sums import ExactSums
 from pdem.numerics.thread_pool import divided_for
 
@@ -131,9 +132,9 @@ class SeparatePairs:
         particles.position[:] = state.position.reshape(-1, 3)
         particles.velocity[:] = state.velocity.reshape(-1, 3)
         particles.angular_velocity[:] = state.spin.reshape(-1, 3)
-        given = ContactParameters(
-            table.density, table.rows, table.law.powers(table.rows), 0.0 if at_rest else self.step, self.step, _DEEPEST
-        )  # fmt: skip
+        step = TimeStep.of(self.step)
+        step = step.at_rest() if at_rest else step
+        given = ContactParameters(table.density, table.rows, table.law.powers(table.rows), step, _DEEPEST)
         with divided_for(self.workers):
             self._contacts.begin(particles, table.density, packed=False)
             self._contacts.evaluate(False, particles, _OPEN, given, self._ended, self._kick)

@@ -15,6 +15,7 @@ from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
+from pdem.motion.time_step import TimeStep
 
 OPEN = np.zeros(3), np.zeros(3)
 LAW = ContactLaw(
@@ -32,7 +33,7 @@ _COEFFICIENTS = {
     "tangential.friction": 0.5, "constant-torque.friction": 0.01,
 }  # fmt: skip
 TABLE = np.array([[_COEFFICIENTS[name] for name in LAW.coefficients]])
-PARAMETERS = ContactParameters(np.array([2500.0]), TABLE, LAW.powers(TABLE), 1e-4, 1e-4, 10.0)
+PARAMETERS = ContactParameters(np.array([2500.0]), TABLE, LAW.powers(TABLE), TimeStep.of(1e-4), 10.0)
 SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3])
 MOTION = Motion(np.array([0.0, 0.0, -9.81]), np.ones(6), SIDES)
 

@@ -86,7 +86,7 @@ def measured_restitution(folder, law, speed, step, *, wall=False, ratios=RATIOS)
         largest_overlap=1.0, lower=[-size] * 3, upper=[size] * 3,
     )  # fmt: skip
     longest = 4.0 * duration(law, speed, wall) * (1.0 if wall or law == "hertz-mindlin" else 1.5)
-    run.advance(math.ceil(longest / run.system.constants.step))
+    run.advance(math.ceil(longest / run.system.constants.time_step.dt))
     held = run.gather()
     assert not held["force"].any(), "some impacts are not over"
     velocity = held["velocity"] if wall else held["velocity"][1::2] - held["velocity"][::2]

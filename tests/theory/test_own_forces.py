@@ -238,12 +238,12 @@ class Carried:
         particles.position[rows] += dt * particles.velocity[rows]
         return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half, placing):
-        self.finish(particles, rows, half)
-        return self.begin(particles, rows, 2.0 * half, placing)
+    def advance(self, particles, rows, dt, placing):
+        self.finish(particles, rows, dt)
+        return self.begin(particles, rows, dt, placing)
 
-    def finish(self, particles, rows, half):
-        particles.velocity[rows] += half / MASS * particles.force[rows]
+    def finish(self, particles, rows, dt):
+        particles.velocity[rows] += 0.5 * dt / MASS * particles.force[rows]
 
 
 def test_particles_that_a_carrier_moves_feel_own_forces_as_well(tmp_path):
@@ -254,7 +254,7 @@ def test_particles_that_a_carrier_moves_feel_own_forces_as_well(tmp_path):
         if is_carried:
             run.system.carriers = Carried()
             migrate_and_rebuild_lists(run.system, None, Phases())
-            compute_contact_forces(run.system, 0.0, Phases())
+            compute_contact_forces(run.system, Phases(), at_rest=True)
         run.advance(300)
     free, carried = (run.gather() for run in runs)
     np.testing.assert_allclose(carried["position"], free["position"], atol=1e-12)

@@ -48,7 +48,7 @@ def held(run):
 
 def by_hand(run):
     """Return the heat of particles, by id, after a step, and what the walls get in it, from the contacts of now."""
-    particles, quantum, dt = run.gather(), run.system.contacts.quanta["heat"], run.system.constants.step
+    particles, quantum, dt = run.gather(), run.system.contacts.quanta["heat"], run.system.constants.time_step.dt
     warm, radius = particles["heat"], particles["radius"]
     change, into = np.zeros(len(warm), np.int64), 0
     pairs, walls = run.system.contacts.records()

@@ -10,7 +10,8 @@ import pytest
 from helpers.cases import GRAIN, Grains, quad, simulate, state_of
 from helpers.sticky import with_all_models
 from pdem.contact.law.kinds import rolling_spring
-from pdem.contact.law.parts import Contact, Load, Step
+from pdem.contact.law.parts import Contact, Load
+from pdem.motion.time_step import TimeStep
 
 G, R = 9.81, 3.5e-3
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
@@ -112,14 +113,14 @@ def test_the_torque_turns_with_the_contact_and_changes_sign_with_its_partners():
             normal = tuple(_turned(start, axis, angle).tolist())
             spin = omega * float(np.dot(axis, normal))
             contact = Contact(1e-5, 1e-5, normal, (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, spin, 1e-3, 1e-5, 1e5, 4e-12)
-            _, held, _ = rolling_spring.torque(Step(dt, 1.0 / dt), contact, c, load, held)
+            _, held, _ = rolling_spring.torque(TimeStep(dt, 1.0 / dt), contact, c, load, held)
         wanted = _turned(np.array([0.0, 1e-5, 0.0]), axis, angle)
         np.testing.assert_allclose(held, wanted, atol=3e-3 * 1e-5)
     contact = Contact(1e-5, 1e-5, (0.0, 0.6, 0.8), (0.0,) * 3, (0.0,) * 3, (1.0, 2.0, 3.0), 0.3, 1e-3, 1e-5, 1e5, 4e-12)
     exchanged = contact._replace(normal=(0.0, -0.6, -0.8), rolling=(-1.0, -2.0, -3.0), spin=-0.3)
     old = (1e-6, 2e-6, -1.5e-6)
-    one = rolling_spring.torque(Step(dt, 1.0 / dt), contact, c, load, old)
-    other = rolling_spring.torque(Step(dt, 1.0 / dt), exchanged, c, load, tuple(-x for x in old))
+    one = rolling_spring.torque(TimeStep(dt, 1.0 / dt), contact, c, load, old)
+    other = rolling_spring.torque(TimeStep(dt, 1.0 / dt), exchanged, c, load, tuple(-x for x in old))
     assert one[0] == tuple(-x for x in other[0])
     assert one[1] == tuple(-x for x in other[1])
     assert one[2] == other[2]

@@ -12,7 +12,8 @@ from helpers.cases import GRAIN, Grains, quad, state_of
 from helpers.law_models import with_all_models
 from pdem.contact.law.kinds import marshall, rolling_spring, spring_dashpot_slider
 from pdem.contact.law.models import PARTS
-from pdem.contact.law.parts import Contact, Load, MaterialProperties, Pair, Step
+from pdem.contact.law.parts import Contact, Load, MaterialProperties, Pair
+from pdem.motion.time_step import TimeStep
 
 pytestmark = pytest.mark.shares_law("all models")
 
@@ -22,7 +23,7 @@ ELASTIC = 1e7 / 0.96
 """Effective modulus of a grain on steel [Pa]."""
 
 DT = 1e-4
-STEP = Step(DT, 1.0 / DT)
+STEP = TimeStep(DT, 1.0 / DT)
 LOAD = Load(1.0, 1e4, 1.0, DT)
 C = SimpleNamespace(
     friction=0.3, dynamic=0.2, ratio=0.2, damping=0.0, mobilised_damping=0.0, stiffness=2e3, torque_stiffness=0.0,

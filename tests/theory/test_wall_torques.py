@@ -125,7 +125,9 @@ def test_with_friction_torques_differ_by_overlap_times_friction_where_it_acts_at
     on, load = simulation.nodal_forces()["wall0"], simulation.wall_loads()["wall0"]
     moments = np.cross(on["vertices"] - point, on["force"]).sum(axis=0)
     system = simulation.system
-    contacts = system.contacts.walls.loaded(simulation.particles, system.constants.parameters(STEP))
+    contacts = system.contacts.walls.loaded(
+        simulation.particles, system.constants.parameters(system.constants.time_step)
+    )
     arms = contacts["point"] - contacts["nearest"]
     lever = np.cross(arms, contacts["force"]).sum(axis=0)
     np.testing.assert_allclose(load["torque"] - moments, lever, rtol=0, atol=1e-9)

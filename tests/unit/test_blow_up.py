@@ -75,7 +75,7 @@ def test_the_time_step_is_blamed_where_it_is_above_the_automatic_one(tmp_path):
     walls = ({"mesh": quad(1.0), "name": "floor"},)
     _, run = blow_up(tmp_path, grain, walls=walls)
     automatic = automatic_step(run.case)
-    assert run.system.constants.step == automatic
+    assert run.system.constants.time_step.dt == automatic
     said, _ = blow_up(tmp_path, grain, walls=walls, step=1.01 * automatic)
     assert f"s is above the automatic one, {automatic:.4g} s: reduce time.step" in said
     assert "hardly the cause" not in said

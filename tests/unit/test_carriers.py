@@ -31,14 +31,14 @@ def row_of_spheres(ghosts):
     return particles
 
 
-def summed(monkeypatch, particles, carried, workers, *, half, ahead=False):
+def summed(monkeypatch, particles, carried, workers, *, dt, ahead=False):
     """Evaluate all contacts once, let them act, and return the lists, with the packed rows."""
     monkeypatch.setattr(contacts, "threads", lambda: workers)
     lists, ended = PairContacts(LAW), ExactSums(ENDED)
     lists.held = HeldRows(carried)
     lists.take_candidates(near_pairs(particles), particles, ended)
     walls = np.random.default_rng(2).normal(size=(particles.count, 6)), np.arange(2400, dtype=np.int32)
-    kick = kick_of(walls, half, MOTION, fixed_of(particles), ahead=ahead)
+    kick = kick_of(walls, dt, MOTION, fixed_of(particles), ahead=ahead)
     lists.begin(particles, PARAMETERS.density, packed=False)
     packed = lists.packed(particles.count + particles.ghosts)
     for late in (False, True):
@@ -58,8 +58,8 @@ def test_forces_on_carried_particles_are_those_on_free_ones(monkeypatch, workers
     carried = rng.permutation(free.count)[:500].astype(np.int32)
     others = np.setdiff1d(np.arange(free.count), carried)
     none = np.empty(0, np.int32)
-    summed(monkeypatch, free, none, 1, half=1e-4)
-    lists, _ = summed(monkeypatch, some, carried, workers, half=1e-4)
+    summed(monkeypatch, free, none, 1, dt=2e-4)
+    lists, _ = summed(monkeypatch, some, carried, workers, dt=2e-4)
     assert sorted(lists.free_rows.tolist()) == others.tolist()
     for name in ("force", "torque"):
         np.testing.assert_array_equal(some[name], free[name], name)
@@ -72,7 +72,7 @@ def test_forces_on_carried_particles_are_those_on_free_ones(monkeypatch, workers
 def test_carried_particles_stay_where_they_are_while_others_go_ahead(monkeypatch):
     carried = np.arange(0, 2400, 7, dtype=np.int32)
     particles = row_of_spheres(0)
-    _, packed = summed(monkeypatch, particles, carried, 2, half=1e-4, ahead=True)
+    _, packed = summed(monkeypatch, particles, carried, 2, dt=2e-4, ahead=True)
     np.testing.assert_array_equal(packed[carried, :3], particles.position[carried])
     np.testing.assert_array_equal(packed[carried, SPEED : SPEED + 3], particles.velocity[carried])
     others = np.setdiff1d(np.arange(2400), carried)
@@ -95,12 +95,12 @@ class AsIfFree:
         self.steps += 1
         return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half, placing, loads):
+    def advance(self, particles, rows, dt, placing, loads):
         loads.write()
-        self.finish(particles, rows, half)
-        return self.begin(particles, rows, 2.0 * half, placing)
+        self.finish(particles, rows, dt)
+        return self.begin(particles, rows, dt, placing)
 
-    def finish(self, particles, rows, half):
+    def finish(self, particles, rows, dt):
         radius, constants = particles.radius[rows, None], self.constants
         density = constants.density[particles.material[rows], None]
         inverse_mass = 1.0 / (4.0 / 3.0 * np.pi * density * radius * radius * radius)
@@ -108,7 +108,7 @@ class AsIfFree:
         push = particles.force[rows] * inverse_mass + constants.gravity
         turn = particles.torque[rows] * inverse_inertia
         for name, rate, free in (("velocity", push, slice(0, 3)), ("angular_velocity", turn, slice(3, 6))):
-            speed = particles[name][rows] + constants.free[free] * half * rate
+            speed = particles[name][rows] + constants.free[free] * 0.5 * dt * rate
             particles[name][rows] = np.where(np.abs(speed) < STILL, 0.0, speed)
 
 
@@ -162,13 +162,13 @@ class Plate:
         particles.position[rows] += dt * particles.velocity[rows]
         return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half, placing, loads):
+    def advance(self, particles, rows, dt, placing, loads):
         loads.write()
-        self.finish(particles, rows, half)
-        return self.begin(particles, rows, 2.0 * half, placing)
+        self.finish(particles, rows, dt)
+        return self.begin(particles, rows, dt, placing)
 
-    def finish(self, particles, rows, half):
-        particles.velocity[rows] += half / self.mass * particles.force[rows].sum(axis=0)
+    def finish(self, particles, rows, dt):
+        particles.velocity[rows] += 0.5 * dt / self.mass * particles.force[rows].sum(axis=0)
 
 
 def test_three_spheres_that_are_held_together_are_hit_as_one_body(tmp_path):

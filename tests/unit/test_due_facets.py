@@ -76,7 +76,7 @@ def test_the_path_of_walls_is_that_of_their_fastest_point(tmp_path, single):
     simulation = falling(tmp_path, TURNING, grains=heap(speed=0.0))
     for _ in range(20 if single else 1):
         simulation.advance(1 if single else 20)
-    rim, dt = 0.5 * np.sqrt(2.0), simulation.system.constants.step
+    rim, dt = 0.5 * np.sqrt(2.0), simulation.system.constants.time_step.dt
     assert simulation.system.contacts.walls.path[OF_WALLS] == pytest.approx(20.0 * rim * dt, rel=1e-3)
 
 

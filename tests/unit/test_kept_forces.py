@@ -25,7 +25,7 @@ class Steps:
         self.lists.chunk_size = size
         near = near_pairs(self.particles, 1)
         self.lists.take_candidates(near, self.particles, self.ended)
-        self.kick = kick_of(NO_WALLS, 1e-4, MOTION, fixed_of(self.particles))
+        self.kick = kick_of(NO_WALLS, 2e-4, MOTION, fixed_of(self.particles))
 
     def take(self, keep):
         lists, particles = self.lists, self.particles

@@ -35,7 +35,7 @@ def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, 
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
     walls = NO_WALLS if wall is None else (wall, np.arange(rows, dtype=np.int32)[::-1].copy())
-    kick = kick_of(walls, 1e-4, MOTION, fixed_of(particles))
+    kick = kick_of(walls, 2e-4, MOTION, fixed_of(particles))
     beyond = []
     for step in range(2):
         if step:
@@ -142,7 +142,7 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
             lists.begin(particles, PARAMETERS.density, packed=False)
             packed = lists.packed(particles.count + particles.ghosts)
             fixed = fixed_of(particles, skin)
-            kick = kick_of(NO_WALLS, 0.5 * dt, motion, fixed, ahead=ahead)
+            kick = kick_of(NO_WALLS, dt, motion, fixed, ahead=ahead)
             codes = [lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[1] for ghosts in (False, True)]
             code = max(*codes, lists.finish(particles, kick))
             if ahead:

@@ -10,6 +10,7 @@ import pdem
 from helpers.cases import Grains, make_case
 from pdem.engine.schedule import OutputSchedule
 from pdem.foundation.errors import InputError
+from pdem.motion.time_step import TimeStep
 
 STEP = 1e-5
 
@@ -17,7 +18,7 @@ STEP = 1e-5
 def schedule(snapshots, contacts, end=1.0):
     output = SimpleNamespace(fields_every=snapshots, contacts_every=contacts, series_every=end, checkpoint_every=end)
     case = SimpleNamespace(output=output, time=SimpleNamespace(end=end))
-    system = SimpleNamespace(constants=SimpleNamespace(step=STEP), features=[])
+    system = SimpleNamespace(constants=SimpleNamespace(time_step=TimeStep.of(STEP)), features=[])
     return OutputSchedule(SimpleNamespace(case=case, system=system))
 
 

@@ -96,7 +96,7 @@ def contacts():
     """Return the arguments of the kernel for contacts of a crowd that have lasted for a step."""
     particles, lists, ended = crowd(11, 500, 0), PairContacts(LAW), ExactSums(ENDED)
     lists.take_candidates(near_pairs(particles), particles, ended)
-    kick, given = kick_of(NO_WALLS, 1e-4, MOTION, fixed_of(particles)), []
+    kick, given = kick_of(NO_WALLS, 2e-4, MOTION, fixed_of(particles)), []
     with pytest.MonkeyPatch.context() as monkeypatch:
         kernel = evaluate.pair_kernel(LAW)
 
@@ -214,7 +214,7 @@ def wall_contacts():
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in kernels:
             monkeypatch.setattr(walls, name, noted(name))
-        walls.evaluate(packed, contact_parameters(system, system.constants.step), system.contacts.ended_energies)
+        walls.evaluate(packed, contact_parameters(system), system.contacts.ended_energies)
     assert walls.count > 2 * BLOCK
     return walls.law, given["find_kernel"], given["law_kernel"]
 

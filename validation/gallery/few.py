@@ -128,13 +128,13 @@ def motion(simulation: Simulation) -> Motion:
 
 def after(simulation: Simulation, time: float) -> Motion:
     """Return the motion of all spheres after a time [s]."""
-    simulation.advance(math.ceil(time / simulation.system.constants.step))
+    simulation.advance(math.ceil(time / simulation.system.constants.time_step.dt))
     return motion(simulation)
 
 
 def record(simulation: Simulation, time: float, every: int = 1) -> tuple[Floats, list[Motion]]:
     """Return times [s] and motions from the beginning to a time [s], sampled every few steps."""
-    step = simulation.system.constants.step
+    step = simulation.system.constants.time_step.dt
     found = [motion(simulation)]
     for _ in range(math.ceil(time / (step * every))):
         simulation.advance(every)

@@ -128,7 +128,7 @@ def compressed(packed_with: float, count: int, threads: int) -> Path:
     while simulation.system.stages.present == 0:
         simulation.advance(_STEPS)
     begin, rows = box_values(simulation.system)["strain_zz"], []
-    steps = math.ceil(STRAIN / _rate(INERTIAL_NUMBER) / simulation.system.constants.step / _LOOKS)
+    steps = math.ceil(STRAIN / _rate(INERTIAL_NUMBER) / simulation.system.constants.time_step.dt / _LOOKS)
     for look in range(_LOOKS + 1):
         stress, box = simulation.stress().total, box_values(simulation.system)
         side = 0.5 * (stress[0, 0] + stress[1, 1])

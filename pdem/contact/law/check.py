@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.adhesion_part import AdhesionPart
-from pdem.contact.law.parts import Contact, Load, NormalPart, Pair, Step, fields_of, tuple_type
+from pdem.contact.law.parts import Contact, Load, NormalPart, Pair, fields_of, tuple_type
+from pdem.motion.time_step import TimeStep
 from pdem.numerics.function_digest import function_within
 from pdem.numerics.function_trials import check_compiles, check_values
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.parts import Part
 
-STEP = Step(1e-6, 1e6)
+STEP = TimeStep(1e-6, 1e6)
 CONTACT = Contact(
     1e-5, 0.99e-5, (0.0, 0.6, 0.8), (0.1, -0.08, 0.06), (0.1, -0.08, 0.06), (1.0, 2.0, 3.0), 0.5, 1e-3, 1e-5, 1e5, 4e-12
 )

@@ -165,7 +165,7 @@ def contact_law(
 
     Notes
     -----
-    ``step``, ``contact`` and ``load`` are `pdem.contact.law.parts.Step`, `Contact` and `Load`. Functions may use
+    ``step``, ``contact`` and ``load`` are `pdem.motion.time_step.TimeStep`, `Contact` and `Load`. Functions may use
     ``math``, other plain functions and numbers of their module. No branches make the fastest code:
     ``a if condition else b`` is computed without one.
     """

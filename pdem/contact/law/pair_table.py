@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw, Recipe
     from pdem.contact.law.parts import MaterialProperties
     from pdem.foundation.array_types import Floats
+    from pdem.motion.time_step import TimeStep
 
 NO_TENSORS = np.zeros(0)
 """Empty inverse mass tensors: all particles are single spheres."""
@@ -31,8 +32,8 @@ class ContactParameters(NamedTuple):
         The pair table, see `pair_table`.
     powers : (M * M,) array
         Power of the overlap in the elastic force, 1.5 or 1.
-    dt, step : float
-        Time by which histories grow, and time step [s].
+    step : TimeStep
+        Time by which histories grow.
     largest_overlap : float
         Largest allowed overlap over the smaller radius.
     tensors : array
@@ -46,8 +47,7 @@ class ContactParameters(NamedTuple):
     density: Floats
     table: Floats
     powers: Floats
-    dt: float
-    step: float
+    step: TimeStep
     largest_overlap: float
     tensors: Floats = NO_TENSORS
     images: Floats | None = None

@@ -33,21 +33,6 @@ ROLES = ("normal", "adhesion", "tangential", "rolling", "twisting")
 """Roles of parts, in the order in which they are evaluated."""
 
 
-class Step(NamedTuple):
-    """The time step.
-
-    Attributes
-    ----------
-    dt : float
-        Time by which histories grow [s]: the time step, or 0 when forces are measured before the first one.
-    rate : float
-        One over the time step [1/s].
-    """
-
-    dt: float
-    rate: float
-
-
 class Contact(NamedTuple):
     """Geometry and motion of one contact; of a contact with a wall the wall is the first body.
 

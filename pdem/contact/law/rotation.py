@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pdem.contact.law.parts import WORST_ROTATION, Energy, Key
 
 if TYPE_CHECKING:
-    from pdem.contact.law.parts import Contact, Step
+    from pdem.contact.law.parts import Contact
+    from pdem.motion.time_step import TimeStep
     from pdem.numerics.vectors import Vector
 
 
@@ -44,7 +45,7 @@ def turned(held: Vector, contact: Contact, dt: float) -> Vector:
     )  # fmt: skip
 
 
-def stable_damping(step: Step, contact: Contact, stiffness: float) -> float:
+def stable_damping(step: TimeStep, contact: Contact, stiffness: float) -> float:
     """Return the largest stable damping [N m s/rad] with a velocity that lags by half a step, as in friction."""
     return max(2.5 * contact.inertia * step.rate / WORST_ROTATION - 0.25 * stiffness * step.dt, 0.0)
 

@@ -202,7 +202,7 @@ class StepParameters(NamedTuple):
 def parameters_of(contact: ContactParameters, box: tuple[Floats, Floats]) -> StepParameters:
     """Return the numbers of a step; `box` is period and frequency of `StepParameters`."""
     return StepParameters(
-        contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
+        *contact.step, contact.largest_overlap, float(len(contact.density)),
         contact.table.reshape(-1), contact.tensors, *box, contact.images, *contact.sums,
     )  # fmt: skip
 
@@ -214,10 +214,10 @@ class Kick(NamedTuple):
     ----------
     wall, wall_row : (m, 6) and (n,) int32 arrays
         Force and torque from walls, and the row of each owned particle in this array; empty without walls.
-    half : float
-        Time for which forces act on the velocities [s], 0 if they do not.
+    dt : float
+        Time step [s], for half of which forces act on the velocities; 0 if they do not.
     ahead : bool
-        Whether the next step, twice as long as `half`, begins immediately. Columns are not written in this case.
+        Whether the next step begins immediately. Columns are not written in this case.
     gravity, free, sides, box : arrays
         See `pdem.motion.integration.Motion`.
     reference, skin, inverse_inertia : arrays
@@ -226,7 +226,7 @@ class Kick(NamedTuple):
 
     wall: Floats
     wall_row: Int32s
-    half: float
+    dt: float
     ahead: bool
     gravity: Floats
     free: Floats
@@ -242,7 +242,7 @@ NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
 
 
 def kick_of(
-    wall: tuple[Floats, Int32s], half: float, motion: Motion, fixed: FixedColumns, *, ahead: bool = False
+    wall: tuple[Floats, Int32s], dt: float, motion: Motion, fixed: FixedColumns, *, ahead: bool = False
 ) -> Kick:
     """Return how forces act on particles.
 
@@ -250,16 +250,16 @@ def kick_of(
     ----------
     wall : (m, 6) array, (n,) int32 array
         Force and torque from walls, and the row of each owned particle in this array; `NO_WALLS` without walls.
-    half : float
-        Time for which forces act on the velocities when they have been summed [s], 0 for none.
+    dt : float
+        Time step [s], for half of which forces act on the velocities when they have been summed; 0 for none.
     motion : Motion
         Gravity, free axes and box, which all particles share.
     fixed : FixedColumns
         Constant columns of owned particles.
     ahead : bool
-        Whether the next step, twice as long as `half`, begins immediately.
+        Whether the next step begins immediately.
     """
-    return Kick(*wall, half, ahead, motion.gravity, motion.free, motion.sides, motion.box, *fixed)
+    return Kick(*wall, dt, ahead, motion.gravity, motion.free, motion.sides, motion.box, *fixed)
 
 
 class ParticleArrays(NamedTuple):

@@ -51,7 +51,7 @@ def _advance_block(
     sum_contacts(block, clusters, members, rows, candidates, forces, kick)
     motion = Motion(kick.gravity, kick.free, kick.sides, kick.box)
     fixed = FixedColumns(kick.reference, kick.skin, kick.inverse_inertia)
-    return move_block(block, 2.0 * kick.half, 2, motion, clusters, members, image, fixed)
+    return move_block(block, kick.dt, 2, motion, clusters, members, image, fixed)
 
 
 @uncounted_kernel

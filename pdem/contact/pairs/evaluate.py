@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.contact_law import BOX_WORK
-from pdem.contact.law.parts import Step
 from pdem.contact.pairs.arguments import (
     Candidates,
     Chunks,
@@ -48,6 +47,7 @@ from pdem.contact.pairs.stages import (
     member_masses,
 )
 from pdem.motion.integration import FINE, prefetch_row
+from pdem.motion.time_step import TimeStep
 from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
 from pdem.numerics.kernels import inlined, prange
 from pdem.numerics.simd.prefetch import LINE, fetch
@@ -143,7 +143,7 @@ def evaluation_of(law: ContactLaw) -> Any:
         `materials` is the pair of materials with coefficients in the columns; the pair afterwards is returned.
         """
         candidates, contacts, many = lists.candidates, lists.contacts, whole_lanes(real)
-        step = Step(parameters.dt, parameters.rate)
+        step = TimeStep(parameters.dt, parameters.rate)
         if clusters:
             member_masses(at, h, many, candidates, contacts, parameters.tensors, work)
         if contact_kinematics(at, many, parameters, materials, work) > 0:

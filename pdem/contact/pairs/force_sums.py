@@ -86,9 +86,9 @@ def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: 
     """Finish the step of a particle by its kick, and write its columns."""
     write_force(p, force, torque, particles)
     move(
-        p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides, kick.box),
+        p, kick.dt, Motion(kick.gravity, kick.free, kick.sides, kick.box),
         FixedColumns(kick.reference, kick.skin, kick.inverse_inertia), Travel(particles.image, particles.box_work),
-        particles.packed, force, torque, 0 if kick.half == 0.0 else 1, False,
+        particles.packed, force, torque, 0 if kick.dt == 0.0 else 1, False,
     )  # fmt: skip
     unpack_particle(p, particles.packed, particles.position, particles.velocity, particles.angular_velocity)
 
@@ -127,7 +127,7 @@ def sum_and_advance(
                 kick_particle(p, force, torque, kick, particles)
         if kick.ahead:
             moved = move_block(
-                at, block, count, order, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides, kick.box),
+                at, block, count, order, kick.dt, Motion(kick.gravity, kick.free, kick.sides, kick.box),
                 Travel(particles.image, particles.box_work), particles.packed, work,
             )  # fmt: skip
             code = max(code, moved)

@@ -89,7 +89,7 @@ def present_forces(
     alone.take_candidates(near, copies, ended)
     keep_forces(alone, copies, True)
     alone.begin(copies, parameters.density, packed=False)
-    still = parameters._replace(dt=0.0, largest_overlap=np.inf)
+    still = parameters._replace(step=parameters.step.at_rest(), largest_overlap=np.inf)
     alone.evaluate(False, copies, box, still, ended, kick)
     listed = np.arange(len(touching), dtype=np.int32)
     forces = np.empty((len(touching), 3))

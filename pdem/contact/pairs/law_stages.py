@@ -15,7 +15,7 @@ from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.kinds.spring_force import spring_force
 from pdem.contact.law.kinds.viscoelastic import Before, normal_force_of
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
-from pdem.contact.law.parts import Contact, Load, Step
+from pdem.contact.law.parts import Contact, Load
 from pdem.contact.pairs.layout import (
     COEFFICIENTS,
     CONTACT_X,
@@ -45,6 +45,7 @@ from pdem.contact.pairs.layout import (
     history_column,
     history_place,
 )
+from pdem.motion.time_step import TimeStep
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.columns import column_reader, column_writer
@@ -74,14 +75,14 @@ def contact_at(work: Floats, w: int, velocity: Vector) -> Contact:
 def stages_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of a block of contacts, from normal forces to resultants.
 
-    Its arguments are `at`, `first`, the number of contacts, `Step`, the columns, and the histories.
+    Its arguments are `at`, `first`, the number of contacts, `TimeStep`, the columns, and the histories.
     """
     normal, resistances, tangential, resultant = (
         _normal_stage(law), _resistance_stages(law), _tangential_stage(law), _resultant_stage(law)
     )  # fmt: skip
 
     @inlined_closure
-    def stages(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def stages(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         normal(at, first, count, step, work, history)
         resistances(at, first, count, step, work, history)
         tangential(at, first, count, step, work, history)
@@ -92,7 +93,7 @@ def stages_of(law: ContactLaw) -> Any:
 
 def _nothing() -> Any:
     @inlined_closure
-    def nothing(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def nothing(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         """Do nothing: no pair of the case has this part."""
 
     return nothing
@@ -111,7 +112,7 @@ def _normal_stage(law: ContactLaw) -> Any:
     has_age, age = law.has(AGE.name), history_place(law.place(AGE.name))
 
     @inlined_closure
-    def normal_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def normal_stage(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE))
@@ -173,7 +174,7 @@ def _tangential_stage(law: ContactLaw) -> Any:
     has_two = law.has("slips")
 
     @inlined_closure
-    def tangential_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def tangential_stage(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
@@ -206,7 +207,7 @@ def _own_tangential_stage(law: ContactLaw) -> Any:
     slid = history_place(law.place("sliding"))
 
     @inlined_closure
-    def tangential_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def tangential_stage(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
@@ -233,7 +234,9 @@ def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, funct
     either = either_history(len(memory))
 
     @inlined_closure
-    def evaluate(step: Step, contact: Contact, work: Floats, w: int, history: Floats, h: int) -> tuple[Vector, float]:
+    def evaluate(
+        step: TimeStep, contact: Contact, work: Floats, w: int, history: Floats, h: int
+    ) -> tuple[Vector, float]:
         before = remembered(history, h)
         value, memory_now, energy = compute(
             step, contact, coefficients_of(work, w), load_of(work, w, history, h), before
@@ -266,7 +269,7 @@ def _resistance_stages(law: ContactLaw) -> Any:
 
 def _both(one: Any, other: Any) -> Any:
     @inlined_closure
-    def both(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def both(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         one(at, first, count, step, work, history)
         other(at, first, count, step, work, history)
 
@@ -278,7 +281,7 @@ def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> 
     lost = history_place(law.place(part.energies[1].name))
 
     @inlined_closure
-    def resistance_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def resistance_stage(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
@@ -302,7 +305,7 @@ def _resultant_stage(law: ContactLaw) -> Any:
     slid, rolled = (history_place(law.place(name)) for name in ("sliding", "rolling"))
 
     @inlined_closure
-    def resultant_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
+    def resultant_stage(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)

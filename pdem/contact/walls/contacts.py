@@ -20,6 +20,7 @@ from pdem.detection import id_table
 from pdem.detection.neighbours import ALL_STAY
 from pdem.detection.walls.facets import FacetSearch
 from pdem.detection.walls.facets_of_images import join_lists
+from pdem.motion.time_step import UNIT_RATE
 from pdem.numerics.arrays import room_for, with_spare
 from pdem.numerics.kernels import plain
 from pdem.numerics.simd.due_lanes import DUE_LANES, make_due
@@ -268,7 +269,7 @@ class WallContacts(WallReadings):
         fixed = self._fixed_arguments()
         work = self._room.work(len(self._near), self._most, threads(), self.total)
         given = WallParameters(
-            contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
+            *contact.step, contact.largest_overlap, self._shortened, len(contact.density),
             contact.table.reshape(-1), contact.powers, contact.tensors, contact.images,
         )  # fmt: skip
         both = self._new, self._old
@@ -299,7 +300,7 @@ class WallContacts(WallReadings):
     def measure(self, particles: Particles, packed: Floats, parameters: ContactParameters, ended: ExactSums) -> None:
         """Compute overlaps, points and forces of contacts from records; histories do not change."""
         carried = self.carry(particles)
-        self.evaluate(packed, parameters._replace(dt=0.0, step=1.0, largest_overlap=np.inf), ended)
+        self.evaluate(packed, parameters._replace(step=UNIT_RATE, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)
 
     def records(self, particles: Particles, leaves: Booleans = ALL_STAY) -> WallRecords:

@@ -14,7 +14,6 @@ import numpy as np
 
 from pdem.contact.geometry.surface_arrays import NORMAL, POINT, Found, SurfaceArrays
 from pdem.contact.law.contact_law import BOX_WORK
-from pdem.contact.law.parts import Step
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.pairs.stages import NO_MATERIALS, gather_coefficients
@@ -34,6 +33,7 @@ from pdem.contact.walls.stages import (
     wall_member_masses,
 )
 from pdem.motion.surfaces import SPIN as SURFACE_SPIN
+from pdem.motion.time_step import TimeStep
 from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
 from pdem.numerics.kernels import inlined, kernel, prange
 from pdem.numerics.simd.transposition import whole_lanes
@@ -67,7 +67,7 @@ def evaluation_of(law: ContactLaw) -> Any:
         """
         worker, begin, count = listed
         at, slot = worker * WALL_COLUMNS, worker * BLOCK
-        history, step = width * slot, Step(parameters.dt, parameters.rate)
+        history, step = width * slot, TimeStep(parameters.dt, parameters.rate)
         for block in range(0, count, BLOCK):
             place, many = begin + block, min(BLOCK, whole_lanes(count - block))
             gather(at, history, place, many, near.packed, before, work)

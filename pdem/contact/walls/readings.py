@@ -142,7 +142,7 @@ class WallReadings:
             "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
             "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
-            "sliding": slid / parameters.step if self.law.has("sliding") else np.zeros(len(rows)),
+            "sliding": slid / parameters.step.dt if self.law.has("sliding") else np.zeros(len(rows)),
             "surface_power": walls.surfaces.powers(walls.facet_wall[self._new.facet[rows]], (point, normal), force),
         }  # fmt: skip
         if not self._signed:

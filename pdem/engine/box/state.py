@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.engine.parts.system_box import SystemBox
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats
@@ -33,22 +34,22 @@ def box_of(case: Case, constants: Constants) -> MovingBox | None:
         return None
     domain, axes = case.domain, shear_axes(case) or (UPRIGHT, UPRIGHT)
     reach = largest_cluster_reach(case)
-    return MovingBox(domain.lower, domain.upper, domain.periodic, constants.step, *axes, reach)
+    return MovingBox(domain.lower, domain.upper, domain.periodic, constants.time_step.dt, *axes, reach)
 
 
-def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+def box_group(box: SystemBox) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the group of a checkpoint for the box, empty if it does not deform; the same on every rank."""
-    box = system.box.moving
-    if box is None:
+    moving = box.moving
+    if moving is None:
         return {}
-    state, wanted, drive = box.state, box.wanted, system.box.drive
+    state, wanted, drive = moving.state, moving.wanted, box.drive
     columns: dict[str, Any] = {
         "step": state.step, "lengths": state.lengths, "speeds": state.speeds, "offset": state.offset,
-        "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
-        "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
+        "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": moving.begin,
+        "looked": moving.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
         "grain": drive.grain, "mean_stress": drive.memory.stress, "lacking": drive.memory.lacking,
         "mean_resistance": drive.memory.resistance, "half_steps": drive.half_steps,
-        "velocity_axis": box.velocity, "gradient_axis": box.gradient,
+        "velocity_axis": moving.velocity, "gradient_axis": moving.gradient,
     }  # fmt: skip
     return {BOX: {name: np.array([value]) for name, value in columns.items()}}
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.contact.walls.storage import ActingOnWalls
+    from pdem.engine.parts.system_box import SystemBox
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats
     from pdem.motion.moving_box import MovingBox
@@ -42,15 +43,15 @@ def begin_box_sums(system: System) -> None:
     box, drive = system.box.moving, system.box.drive
     looked_at = drive.targets.driven and system.progress.step % EVERY == 0
     if box is None or not looked_at:
-        end_box_sums(system)
+        end_box_sums(system.box)
         return
     limbs = np.zeros((system.contacts.pairs.workers, BOX_SUMS, LIMBS), np.int64)
     drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
 
 
-def end_box_sums(system: System) -> None:
+def end_box_sums(box: SystemBox) -> None:
     """Before contacts are evaluated in steps without an action of the servo: switch the sums off."""
-    drive = system.box.drive
+    drive = box.drive
     if drive.sums.limbs is not NO_LIMBS:
         drive.sums = drive.sums._replace(limbs=NO_LIMBS)
 

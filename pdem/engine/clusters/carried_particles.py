@@ -52,10 +52,10 @@ def finish_carried(system: System, kick: Kick) -> int:
     loads = system.contacts.pairs.carried_loads(own, kick)
     if kick.ahead:  # without kicks of features, see `pdem.engine.step.advance`
         placing = _placing(system, system.motion_at(system.progress.step + 1))
-        return system.carriers.advance(own, rows, kick.half, placing, loads)
+        return system.carriers.advance(own, rows, kick.dt, placing, loads)
     loads.write()
     for feature in system.features.kicking:
-        feature.load_carriers(system, kick.half)
+        feature.load_carriers(system, kick.dt)
     system.contacts.pairs.show(own)  # carriers have written packed rows
-    system.carriers.finish(own, rows, kick.half)
+    system.carriers.finish(own, rows, kick.dt)
     return FINE

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.clusters import Clusters
+    from pdem.engine.clusters.rigid_clusters import RigidClusters
     from pdem.engine.setup import Constants
-    from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Integers
 
 
@@ -70,23 +70,23 @@ def _gravity(clusters: Clusters, constants: Constants, mass: Floats) -> list[Flo
     return [-constants.gravity[axis] * mass * place[:, axis] for axis in axes]
 
 
-def cluster_motion_energies(system: System) -> list[Floats]:
+def cluster_motion_energies(clusters: RigidClusters | None, constants: Constants) -> list[Floats]:
     """Return energies of translation and rotation of the clusters of a rank [J]."""
-    return [] if system.clusters is None else cluster_energies(system.clusters.table, system.constants)[:2]
+    return [] if clusters is None else cluster_energies(clusters.table, constants)[:2]
 
 
-def cluster_gravity_energies(system: System) -> list[Floats]:
+def cluster_gravity_energies(clusters: RigidClusters | None, constants: Constants) -> list[Floats]:
     """Return energies of the clusters of a rank in gravity [J], for each axis along which gravity acts."""
-    if system.clusters is None:
+    if clusters is None:
         return []
-    table = system.clusters.table
-    return _gravity(table, system.constants, cluster_masses(table, system.constants))
+    table = clusters.table
+    return _gravity(table, constants, cluster_masses(table, constants))
 
 
-def removed_energies(system: System, removed: Integers) -> list[Floats]:
+def removed_energies(clusters: RigidClusters | None, constants: Constants, removed: Integers) -> list[Floats]:
     """Return the energies of clusters with these numbers."""
-    if system.clusters is None or not len(removed):
+    if clusters is None or not len(removed):
         return []
-    clusters = system.clusters.table
-    gone = clusters.chosen(np.isin(clusters.number[: clusters.count], removed))
-    return cluster_energies(gone, system.constants)
+    table = clusters.table
+    gone = table.chosen(np.isin(table.number[: table.count], removed))
+    return cluster_energies(gone, constants)

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.engine.clusters.rigid_clusters import RigidClusters
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
 
 
-def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> Integers:
+def numbers_of_members(clusters: RigidClusters | None, columns: Mapping[str, NDArray[Any]]) -> Integers:
     """Return the number of spheres of each new particle, by its column ``shape``."""
     numbers = np.ones(len(columns["radius"]), np.int64)
-    if system.clusters is not None and "shape" in columns:
+    if clusters is not None and "shape" in columns:
         shape = columns["shape"]
-        numbers[shape >= 0] = system.clusters.table.shapes.sizes[shape[shape >= 0]]
+        numbers[shape >= 0] = clusters.table.shapes.sizes[shape[shape >= 0]]
     return numbers
 
 
@@ -89,7 +90,7 @@ def spheres_of(system: System, case: Case, columns: Columns) -> Columns:
     """
     if "shape" not in columns:
         return columns
-    numbers = numbers_of_members(system, columns)
+    numbers = numbers_of_members(system.clusters, columns)
     first = np.cumsum(numbers) - numbers
     members, _ = made_clusters(case, {**columns, "id": first})
     row = np.repeat(np.arange(len(numbers)), numbers)

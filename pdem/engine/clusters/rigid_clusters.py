@@ -90,11 +90,11 @@ class RigidClusters:
         """Begin a step of `dt` [s]: half a kick, the drift, and the new positions of members."""
         return self._begin(particles, dt, placing, 1)
 
-    def advance(self, particles: Particles, rows: Int32s, half: float, placing: Placing, loads: Loads) -> int:
-        """End a step and begin the next, with kicks of `half` [s] each: the loads on clusters are added up once."""
+    def advance(self, particles: Particles, rows: Int32s, dt: float, placing: Placing, loads: Loads) -> int:
+        """End a step and begin the next, of `dt` [s] each: the loads on clusters are added up once."""
         if placing.motion.box is not None:  # the work of the box on clusters needs the forces on members
             loads.write()
-            return self._begin(particles, 2.0 * half, placing, 2)
+            return self._begin(particles, dt, placing, 2)
         worst = np.zeros(threads(), np.int64)
         advance_clusters(
             *plain(
@@ -114,11 +114,11 @@ class RigidClusters:
         )  # fmt: skip
         return int(max(worst.tolist()))
 
-    def finish(self, particles: Particles, rows: Int32s, half: float) -> None:
-        """Kick clusters by the forces on their members, for the second half of the step [s]."""
+    def finish(self, particles: Particles, rows: Int32s, dt: float) -> None:
+        """Kick clusters by the forces on their members, for the second half of a step of `dt` [s]."""
         finish_clusters(
             *plain(
-                threads(), half, self._motion(), self.table.shapes, self._arrays(), self._own,
+                threads(), dt, self._motion(), self.table.shapes, self._arrays(), self._own,
                 _columns(particles),
             )
         )  # fmt: skip

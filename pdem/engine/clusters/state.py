@@ -14,6 +14,7 @@ from pdem.foundation.errors import CheckpointError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.engine.clusters.rigid_clusters import RigidClusters
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
 
@@ -26,17 +27,17 @@ DIGEST = "shapes"
 """Counter of a checkpoint with a digest of its shapes."""
 
 
-def cluster_groups(system: System) -> Groups:
+def cluster_groups(clusters: RigidClusters | None) -> Groups:
     """Return this rank's part of the group, nothing for a case without shapes."""
-    return {} if system.clusters is None else {CLUSTERS: system.clusters.table.as_columns()}
+    return {} if clusters is None else {CLUSTERS: clusters.table.as_columns()}
 
 
-def shapes_digest(system: System) -> dict[str, NDArray[Any]]:
+def shapes_digest(clusters: RigidClusters | None) -> dict[str, NDArray[Any]]:
     """Return the digest of the shapes of a run, since their files may change; empty without shapes."""
-    if system.clusters is None:
+    if clusters is None:
         return {}
     digest = hashlib.blake2b(digest_size=8)
-    for array in system.clusters.table.shapes:
+    for array in clusters.table.shapes:
         digest.update(np.ascontiguousarray(array).tobytes())
     return {DIGEST: np.frombuffer(digest.digest(), np.int64)[0].copy()}
 
@@ -50,7 +51,7 @@ def _require_same_shapes(system: System, groups: Groups) -> None:
         On all ranks, if they differ.
     """
     stored = groups["counters"].get(DIGEST)
-    if stored is not None and int(stored) != int(shapes_digest(system)[DIGEST]):
+    if stored is not None and int(stored) != int(shapes_digest(system.clusters)[DIGEST]):
         raise CheckpointError(
             "the shapes of the case differ from those of the checkpoint: a file of shapes has changed since, or its "
             "spheres are rounded otherwise on this processor; put the old files back, or begin a new run"

@@ -12,34 +12,36 @@ if TYPE_CHECKING:
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
+    from pdem.engine.clusters.rigid_clusters import RigidClusters
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
-def cluster_table(system: System) -> Clusters | None:
+def cluster_table(clusters: RigidClusters | None) -> Clusters | None:
     """Return the clusters of this rank, None for a case without shapes."""
-    return None if system.clusters is None else system.clusters.table
+    return None if clusters is None else clusters.table
 
 
-def contact_parameters(system: System, dt: float) -> ContactParameters:
-    """Return the parameters of contact forces of a step; histories are integrated over `dt` [s]."""
-    parameters = system.constants.parameters(dt)
+def contact_parameters(system: System, *, at_rest: bool = False) -> ContactParameters:
+    """Return the parameters of contact forces of a step, or of a measurement in which histories do not grow."""
+    constants = system.constants
+    parameters = constants.parameters(constants.time_step.at_rest() if at_rest else constants.time_step)
     if system.box.moving is not None:
         images, sums = system.box.moving.images(system.progress.step), system.box.drive.sums
         parameters = parameters._replace(images=images, sums=(sums.ways, sums.limbs))
     return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
 
 
-def states_to_share(system: System) -> Floats | None:
+def states_to_share(clusters: RigidClusters | None) -> Floats | None:
     """Return the states of owned and ghost clusters, which ranks exchange in a step; None without clusters."""
-    return None if system.clusters is None else system.clusters.table.states
+    return None if clusters is None else clusters.table.states
 
 
 def place_ghost_members(system: System) -> None:
     """Write the ghosts of members from the received states of their clusters."""
     if system.clusters is not None and system.particles.ghosts:
         packed = system.contacts.pairs.packed(system.particles.count + system.particles.ghosts)
-        system.clusters.place_ghosts(system.constants.step, packed)
+        system.clusters.place_ghosts(system.constants.time_step.dt, packed)
 
 
 def whole_clusters(particles: Particles, ids: Integers) -> Integers:
@@ -65,10 +67,10 @@ def with_members_together(order: Int32s, particles: Particles) -> Int32s:
     return order[np.lexsort((particles.id[order], first))]
 
 
-def keep_clusters(system: System, removed: Integers) -> None:
+def keep_clusters(clusters: RigidClusters | None, removed: Integers) -> None:
     """Remove the clusters with these numbers; 0 is no cluster."""
-    if system.clusters is not None and len(removed):
-        table = system.clusters.table
+    if clusters is not None and len(removed):
+        table = clusters.table
         table.keep(~np.isin(table.number[: table.count], removed))
 
 

@@ -31,6 +31,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
     _begin_stage_of_features(system)
     for feature in features_of(system):
         feature.change_stage(system)
+    system.features.find_kicking()
     if stages.section.walls or stages.section.interactions:
         with_ledger = system.constants.law.has_ledger
         before = local_sums(system)[0] if with_ledger else None

@@ -113,7 +113,7 @@ def _pair_sources(system: System) -> tuple[PairSources, Floats]:
         force = kept_forces(pairs, particles, touching)
     else:
         refresh_packed_rows(system)
-        force = present_forces(pairs, particles, system.constants.periods, contact_parameters(system, 0.0))
+        force = present_forces(pairs, particles, system.constants.periods, contact_parameters(system, at_rest=True))
     rows, box = pairs.rows_to_share(particles), system.box.moving
     to_centre = np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
     source = PairSources(
@@ -171,7 +171,7 @@ def refresh_packed_rows(system: System) -> None:
 
     States of ghost clusters are refreshed as well.
     """
-    pairs, particles, states = system.contacts.pairs, system.particles, states_to_share(system)
+    pairs, particles, states = system.contacts.pairs, system.particles, states_to_share(system.clusters)
     pairs.begin(particles, system.constants.density, packed=False)
     rows = pairs.rows_to_share(particles)
     if states is not None:

@@ -10,6 +10,8 @@ from pdem.engine.clusters.energy import cluster_masses
 from pdem.preflight.given_particles import largest_speed
 
 if TYPE_CHECKING:
+    from pdem.containers.exchange import Exchange
+    from pdem.containers.particles import Particles
     from pdem.engine.system import System
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
@@ -75,10 +77,10 @@ def sizes_of(radius: Floats, dimension: int) -> Floats:
     return 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2
 
 
-def largest_present_speed(system: System) -> float:
+def largest_present_speed(particles: Particles, exchange: Exchange) -> float:
     """Return the largest speed of present particles on any rank [m/s]. Collective."""
-    own = largest_speed(system.particles.velocity)
-    return float(system.exchange.largest(np.array([own]))[0])
+    own = largest_speed(particles.velocity)
+    return float(exchange.largest(np.array([own]))[0])
 
 
 def count_of_bodies(system: System) -> int:

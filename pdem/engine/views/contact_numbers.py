@@ -14,6 +14,9 @@ from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
     from pdem.containers.clusters import ShapeArrays
+    from pdem.containers.exchange import Exchange
+    from pdem.engine.clusters.rigid_clusters import RigidClusters
+    from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.foundation.array_types import Booleans, Integers
@@ -70,7 +73,9 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Integers) -
     carries, core = np.ones(owned + ghosts, np.bool_), np.ones(int(body.max(initial=-1)) + 1, np.bool_)
     bodies = min(count_of_bodies(system), len(core))
     # fixed particles always carry
-    least = np.concatenate((fewest_contacts(system, bodies), np.zeros(len(core) - bodies, np.int64)))
+    least = np.concatenate(
+        (fewest_contacts(system.constants, system.clusters, bodies), np.zeros(len(core) - bodies, np.int64))
+    )
     while True:
         numbers = contact_numbers(system, contacts, body, carries)
         fewer = core & (numbers < least)
@@ -78,10 +83,10 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Integers) -
             return np.where(core, numbers, 0), core
         core &= ~fewer
         carries[:owned] = core[body]
-        _tell_ghosts(system, carries)
+        _tell_ghosts(system.exchange, carries)
 
 
-def fewest_contacts(system: System, bodies: int) -> Integers:
+def fewest_contacts(constants: Constants, clusters: RigidClusters | None, bodies: int) -> Integers:
     """Return the number of contacts that each body of this rank needs for static balance.
 
     With friction two opposite contacts suffice. Without friction the normal forces have to balance in all directions,
@@ -89,13 +94,13 @@ def fewest_contacts(system: System, bodies: int) -> Integers:
     spheres in a row, three in general. The number is one more than the number of these directions and axes, or equal to
     it under gravity.
     """
-    if system.constants.law.tangential is not None:
+    if constants.law.tangential is not None:
         return np.full(bodies, 2)
-    free = np.full(bodies, system.constants.dimension)
-    if system.clusters is not None and len(system.clusters.table):
-        table = system.clusters.table
-        free[-len(table) :] += _axes_of_turning(table.shapes, system.constants.dimension)[table.shape.astype(np.int64)]
-    return free + (0 if system.constants.gravity.any() else 1)
+    free = np.full(bodies, constants.dimension)
+    if clusters is not None and len(clusters.table):
+        table = clusters.table
+        free[-len(table) :] += _axes_of_turning(table.shapes, constants.dimension)[table.shape.astype(np.int64)]
+    return free + (0 if constants.gravity.any() else 1)
 
 
 def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Integers:
@@ -109,10 +114,10 @@ def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Integers:
     return np.array([turns[rank] for rank in ranks], np.int64)
 
 
-def _tell_ghosts(system: System, carries: Booleans) -> None:
+def _tell_ghosts(exchange: Exchange, carries: Booleans) -> None:
     """Write the results of owners to ghosts. Collective."""
     rows = np.zeros((len(carries), PACKED))
     rows[:, 0] = carries
-    system.exchange.begin_update(rows)
-    system.exchange.finish_update()
+    exchange.begin_update(rows)
+    exchange.finish_update()
     carries[:] = rows[:, 0] > 0.5

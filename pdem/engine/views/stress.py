@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.containers.box_shape import BoxShape
+    from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.engine.views.bodies import Bodies
@@ -151,18 +152,18 @@ def branch_shares(system: System, contacts: ActingContacts, region: Region) -> F
     begin, level = shape.wrapped(contacts.centre)[0], shape.level
     across = _beyond(shape, begin, way)[:, shape.gradient] if shape.leans else np.zeros(0)
     way[:, system.constants.dimension :] = 0.0
-    share = _upright_shares(system, region, begin, way)
+    share = _upright_shares(system.constants, region, begin, way)
     for side in (-1, 1):  # a part beyond a leaning side enters at a shifted point of the opposite side
         rows = np.flatnonzero(across == side)
         if len(rows):
             there = level.wrapped(begin[rows] - side * shape.across)[0]
-            share[rows] += _upright_shares(system, region, there, way[rows])
+            share[rows] += _upright_shares(system.constants, region, there, way[rows])
     return share
 
 
-def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) -> Floats:
+def _upright_shares(constants: Constants, region: Region, begin: Floats, way: Floats) -> Floats:
     """Return `branch_shares` with images along the axes without a lean of the box."""
-    level, size = system.constants.shape.level, system.constants.dimension
+    level, size = constants.shape.level, constants.dimension
     beyond = _beyond(level, begin, way)
     share = regions.share_inside(region, regions.in_plane(region, begin, size), way)
     for steps in _images(beyond):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.motion.time_step import TimeStep
+    from pdem.motion.walls import MovingWalls
 
 GROUP = "driven_walls"
 """Name of the group of a checkpoint with the state of driven walls."""
@@ -56,19 +58,18 @@ def record_fast_walls(system: System) -> None:
             system.progress.record_error(WALL_TOO_FAST, wall, int(own.id[near].min()))
 
 
-def finish_driven(system: System, half: float, phases: Phases) -> None:
-    """Kick driven walls, if there are any, by their loads for `half` a step [s]. Collective."""
+def finish_driven(system: System, step: TimeStep, phases: Phases) -> None:
+    """Kick driven walls, if there are any, by their loads for half of a step. Collective."""
     if system.contacts.walls is None or not system.contacts.walls.walls.driven:
         return
-    limbs = system.contacts.walls.driven_loads(system.particles, contact_parameters(system, 0.0))
+    limbs = system.contacts.walls.driven_loads(system.particles, contact_parameters(system, at_rest=True))
     loads = exact_values(system.exchange.add(limbs)).reshape(-1, DRIVEN_LOADS)
-    system.contacts.walls.walls.finish_step(loads, system.progress.time, half)
+    system.contacts.walls.walls.finish_step(loads, system.progress.time, step.half)
     phases.lap("walls move")
 
 
-def driven_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+def driven_group(walls: MovingWalls | None) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the group of a checkpoint for driven walls, empty if there are none."""
-    walls = system.walls
     if walls is None or not walls.driven:
         return {}
     return {GROUP: {"wall": np.array(list(walls.drives), np.int64), "state": walls.driven_state()}}

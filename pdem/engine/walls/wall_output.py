@@ -44,7 +44,9 @@ def measured_walls(system: System) -> WallContacts | None:
     if walls is not None and not walls.measured:
         system.contacts.pairs.begin(system.particles, constants.density, packed=False)
         packed = system.contacts.pairs.packed(system.particles.count)
-        walls.measure(system.particles, packed, contact_parameters(system, 0.0), system.contacts.ended_energies)
+        walls.measure(
+            system.particles, packed, contact_parameters(system, at_rest=True), system.contacts.ended_energies
+        )
     return walls
 
 
@@ -53,7 +55,7 @@ def summed_loads(system: System, bodies: MeshComponents | None) -> NodalLoads | 
     contacts = measured_walls(system)
     if contacts is None:
         return None
-    columns = contacts.loaded(system.particles, contact_parameters(system, system.constants.step))
+    columns = contacts.loaded(system.particles, contact_parameters(system))
     shaped = {name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()}
     joined = system.exchange.collect(shaped)
     if joined is None or bodies is None:

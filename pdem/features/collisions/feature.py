@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
+    from pdem.containers.exchange import Exchange
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
@@ -94,7 +95,7 @@ class Collisions(Feature):
         if COLLISIONS not in local or wanted is None:
             return {}
         keys = [name_key(name) for name in groups_of(system.case, wanted.sizes)[0]]
-        return {COLLISIONS: {"key": np.array(keys, np.int64), **_totals(system, local[COLLISIONS])}}
+        return {COLLISIONS: {"key": np.array(keys, np.int64), **_totals(system.exchange, local[COLLISIONS])}}
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Continue with the counts of a checkpoint, by groups, on the first rank; with different bins begin at 0."""
@@ -119,7 +120,7 @@ class Collisions(Feature):
         wanted = system.case.output.collision_energies
         if self.counts is None or wanted is None:
             raise InputError("the case does not count collisions; give it output.collision_energies = {}")
-        joined = _totals(system, self.groups(system)[COLLISIONS])
+        joined = _totals(system.exchange, self.groups(system)[COLLISIONS])
         some = np.flatnonzero(joined["counts"].any(axis=(1, 2)))
         names, _ = groups_of(system.case, wanted.sizes)
         edges = np.concatenate(([0.0], edges_of(system.case), [np.inf]))
@@ -134,8 +135,8 @@ class Collisions(Feature):
             on_first_rank(system.exchange, partial(write_collisions, path, found))
 
 
-def _totals(system: System, local: Columns) -> dict[str, NDArray[Any]]:
+def _totals(exchange: Exchange, local: Columns) -> dict[str, NDArray[Any]]:
     """Return the counts and sums of all ranks. Collective."""
-    counts, limbs = (system.exchange.add(local[name]) for name in ("counts", "sums"))
+    counts, limbs = (exchange.add(local[name]) for name in ("counts", "sums"))
     normalise(limbs.reshape(-1, NARROW_LIMBS))
     return {"counts": counts, "sums": limbs}

@@ -16,7 +16,10 @@ from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.contact_numbers import rows_of_bodies
 
 if TYPE_CHECKING:
+    from pdem.containers.particles import Particles
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.phases import Phases
+    from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.engine.views.bodies import Bodies
     from pdem.features.departures.left import Left
@@ -42,14 +45,13 @@ def remove_escaped(system: System, left: Left, phases: Phases) -> None:
     if constants.keeps_outside:
         outside = _goes_on(system, bodies, outside)
     rows = np.flatnonzero(outside)
-    side = np.argmax(_beyond(system, bodies.position[rows]), axis=1)
+    side = np.argmax(_beyond(system.constants, bodies.position[rows]), axis=1)
     if left.add(system.exchange, side, bodies.mass[rows]):
         migrate_and_rebuild_lists(system, remove_particles(system, bodies.id[rows]), phases)
 
 
-def _beyond(system: System, position: Floats) -> Floats:
+def _beyond(constants: Constants, position: Floats) -> Floats:
     """Return the distances of points (n, 3) beyond each side of the domain (n, 6) [m], negative inside."""
-    constants = system.constants
     both = np.stack((constants.lowest - position, position - constants.highest), axis=2)
     return both.reshape(len(position), 6)
 
@@ -61,18 +63,18 @@ def _goes_on(system: System, bodies: Bodies, outside: Booleans) -> Booleans:
     if not len(rows):
         return result
     speed = np.stack((-bodies.velocity[rows], bodies.velocity[rows]), axis=2).reshape(len(rows), 6)
-    away = ((_beyond(system, bodies.position[rows]) > 0.0) & (speed > 0.0)).any(axis=1)
+    away = ((_beyond(system.constants, bodies.position[rows]) > 0.0) & (speed > 0.0)).any(axis=1)
     own, body = system.particles, rows_of_bodies(system)
-    way = system.constants.step * np.sqrt((own.velocity**2).sum(axis=1))
+    way = system.constants.time_step.dt * np.sqrt((own.velocity**2).sum(axis=1))
     fast = np.bincount(body[way > TOO_FAST * own.radius], minlength=len(outside)) > 0
-    touches = np.bincount(body[_touching(system)], minlength=len(outside)) > 0
+    touches = np.bincount(body[_touching(system.contacts, system.particles)], minlength=len(outside)) > 0
     result[rows] = away & fast[rows] & ~touches[rows]
     return result
 
 
-def _touching(system: System) -> Integers:
+def _touching(contacts: RankContacts, particles: Particles) -> Integers:
     """Return rows of owned particles in contact with particles or walls; a row may occur several times."""
-    pairs, owned = system.contacts.pairs, system.particles.count
+    pairs, owned = contacts.pairs, particles.count
     ends = np.concatenate((pairs.lower[pairs.touching], pairs.higher[pairs.touching])).astype(np.int64)
-    of_walls = () if system.contacts.walls is None else (system.contacts.walls.elastic_state()[0],)
+    of_walls = () if contacts.walls is None else (contacts.walls.elastic_state()[0],)
     return np.concatenate((ends[ends < owned], *of_walls))

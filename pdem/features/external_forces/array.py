@@ -18,7 +18,9 @@ from pdem.numerics.kernels import plain
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
@@ -56,8 +58,10 @@ def kick_by_array(
     """
     constants, particles, (limbs, bad) = system.constants, system.particles, scratch
     shared = KickConstants(constants.density, constants.gravity, constants.free)
-    with relative_to_box(system, round(time / constants.step), forced_columns(system), particles.count):
-        kick_columns(particles, shared, (half, begins), kicked_rows(system), scratch)
+    with relative_to_box(
+        system.box, round(time / constants.time_step.dt), forced_columns(system.particles), particles.count
+    ):
+        kick_columns(particles, shared, (half, begins), kicked_rows(system.contacts, system.particles), scratch)
     system.contacts.ended_energies.add_limbs(TERM, limbs)
     return int(bad.min())
 
@@ -91,9 +95,9 @@ def set_array(
     given = on_each_rank(system.exchange, lambda: _checked(force, drag, fluid_velocity, len(whose)))
     order = np.argsort(own.id)
     if ids is not None:
-        whose, given = _at_their_owners(system, whose, given)
+        whose, given = _at_their_owners(system.exchange, system.particles, whose, given)
     rows = order[np.searchsorted(own.id, whose, sorter=order)]
-    on_each_rank(system.exchange, lambda: _check_rows(system, rows, given))
+    on_each_rank(system.exchange, lambda: _check_rows(system.contacts, system.particles, rows, given))
     for name, column in given.items():
         own[name][rows] = column
 
@@ -144,9 +148,11 @@ def _column(field: Field, values: ArrayLike, count: int) -> Floats:
     return column
 
 
-def _at_their_owners(system: System, ids: Integers, given: Columns) -> tuple[Integers, Columns]:
+def _at_their_owners(
+    exchange: Exchange, particles: Particles, ids: Integers, given: Columns
+) -> tuple[Integers, Columns]:
     """Return ids and columns of the particles of this rank, from the arguments of all ranks. Collective."""
-    exchange, own = system.exchange, system.particles.id
+    own = particles.id
     owner = IdDirectory(exchange, own.copy(), np.full(len(own), exchange.rank)).find(ids)
     on_each_rank(exchange, lambda: _check_known(ids, owner))
     sent = exchange.route({"id": ids, **{name: column.copy() for name, column in given.items()}}, owner)
@@ -178,12 +184,12 @@ def _check_same(ids: Integers, given: Columns, again: Integers) -> None:
             )
 
 
-def _check_rows(system: System, rows: Integers, given: Columns) -> None:
+def _check_rows(contacts: RankContacts, particles: Particles, rows: Integers, given: Columns) -> None:
     """Refuse values without effect: a force or a drag on particles that a cluster moves."""
     acts = (given[FORCE.name] != 0.0).any(axis=1) | (given[DRAG.name] != 0.0)
-    carried = np.isin(rows, system.contacts.pairs.held.carried) & acts
+    carried = np.isin(rows, contacts.pairs.held.carried) & acts
     if carried.any():
         raise InputError(
-            f"simulation.set_external_force: particle {system.particles.id[rows[carried]].min()} belongs to a cluster, "
+            f"simulation.set_external_force: particle {particles.id[rows[carried]].min()} belongs to a cluster, "
             "which external forces do not act on; give zero for such particles, and use simulation.force for clusters"
         )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
+    from pdem.engine.feature_set import Features
+    from pdem.engine.parts.run_progress import RunProgress
     from pdem.engine.system import System
     from pdem.foundation.fields import Field
 
@@ -94,18 +96,18 @@ class ExternalForces(Feature):
         if self.has_array:
             bad = kick_by_array(system, time, half, begins, self.own.scratch(threads()))
             self.own.worst = min(self.own.worst, bad)
-        self._record(system)
+        self._record(system.progress, system.features)
 
-    def load_carriers(self, system: System, half: float) -> None:
+    def load_carriers(self, system: System, dt: float) -> None:
         """Add the force functions to the sums of the forces on particles that carriers move."""
-        add_to_carried(system, self.own, half)
-        self._record(system)
+        add_to_carried(system, self.own, dt)
+        self._record(system.progress, system.features)
 
-    def _record(self, system: System) -> None:
+    def _record(self, progress: RunProgress, features: Features) -> None:
         """Record an error if a force was not finite."""
         worst = self.own.take_worst()
         if worst != NONE_BAD:
-            system.progress.record_error(OF_FEATURE, worst, system.features.place(self))
+            progress.record_error(OF_FEATURE, worst, features.place(self))
 
     def error(self, system: System, particle: str, speed: str) -> str:
         """Return the message on a force that is not finite."""

@@ -315,14 +315,14 @@ def kick_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version:
 def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version: str) -> Any:
     """Make the kernel that adds the forces to the column ``force`` of some particles, which carriers move.
 
-    It has the arguments of `kick_kernel`; the work is the work of a whole step, with the present velocity, which
-    belongs to its middle.
+    It has the arguments of `kick_kernel`, with the time step [s] instead of `half`; the work is the work of a whole
+    step, with the present velocity, which belongs to its middle.
     """
     total = total_of(functions)
 
     @inlined_exactly
     def add_particle(
-        p: int, time: float, half: float, own: ForcedColumns, constants: ForceConstants,
+        p: int, time: float, dt: float, own: ForcedColumns, constants: ForceConstants,
         limbs: Integers, bad: int,
     ) -> int:  # fmt: skip
         material, radius = own.material[p], own.radius[p]
@@ -335,7 +335,7 @@ def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], versio
         own.force[p, 0], own.force[p, 1], own.force[p, 2] = (
             own.force[p, 0] + fx, own.force[p, 1] + fy, own.force[p, 2] + fz
         )  # fmt: skip
-        add_exactly(limbs, 2.0 * half * (fx * v[0] + fy * v[1] + fz * v[2]))
+        add_exactly(limbs, dt * (fx * v[0] + fy * v[1] + fz * v[2]))
         return bad
 
     return _over_particles(add_particle, f"add_{version}")

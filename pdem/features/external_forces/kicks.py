@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.clusters import Clusters
+    from pdem.containers.particles import Particles
+    from pdem.engine.parts.rank_contacts import RankContacts
+    from pdem.engine.parts.system_box import SystemBox
+    from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.features.external_forces.forces import ForcesOfRun
     from pdem.foundation.array_types import Int32s
@@ -37,45 +41,45 @@ def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float
     """
     assert forces.all is not None
     kick = forces.all.kick
-    number, rows = kicked_rows(system)
-    columns = forced_columns(system)
-    step = round(time / system.constants.step)
-    with relative_to_box(system, step, columns, system.particles.count):
-        _call(system, forces, kick, (time, half), number, rows, columns)
+    number, rows = kicked_rows(system.contacts, system.particles)
+    columns = forced_columns(system.particles)
+    step = round(time / system.constants.time_step.dt)
+    with relative_to_box(system.box, step, columns, system.particles.count):
+        _call(system.constants, system.contacts, forces, kick, (time, half), number, rows, columns)
     if system.clusters is not None:
         bodies = _as_spheres(system.clusters.table)
-        with relative_to_box(system, step, bodies, len(bodies.id)):
-            _call(system, forces, kick, (time, half), len(bodies.id), ALL, bodies)
+        with relative_to_box(system.box, step, bodies, len(bodies.id)):
+            _call(system.constants, system.contacts, forces, kick, (time, half), len(bodies.id), ALL, bodies)
         system.clusters.set_velocities(system.particles, bodies.velocity)
 
 
-def kicked_rows(system: System) -> tuple[int, Int32s]:
+def kicked_rows(contacts: RankContacts, particles: Particles) -> tuple[int, Int32s]:
     """Return the number of particles that no carrier moves, and their rows; empty for all rows."""
-    if not system.contacts.pairs.held.any_owned:
-        return system.particles.count, ALL
-    rows = system.contacts.pairs.free_rows
+    if not contacts.pairs.held.any_owned:
+        return particles.count, ALL
+    rows = contacts.pairs.free_rows
     return len(rows), rows
 
 
-def forced_columns(system: System) -> ForcedColumns:
+def forced_columns(particles: Particles) -> ForcedColumns:
     """Return the columns of particles that force functions read."""
-    return ForcedColumns(*(system.particles.column(name) for name in ForcedColumns._fields))
+    return ForcedColumns(*(particles.column(name) for name in ForcedColumns._fields))
 
 
 @contextmanager
-def relative_to_box(system: System, step: int, columns: ForcedColumns, count: int) -> Iterator[None]:
+def relative_to_box(box: SystemBox, step: int, columns: ForcedColumns, count: int) -> Iterator[None]:
     """Within this context, velocities of the first `count` particles are relative to the deforming box.
 
     Positions belong to `step`. Forces are therefore the same on all images, and their work is the work on the motion in
     the energy balance.
     """
-    box = system.box.moving
-    if box is not None:
-        flow = box.gradient_at(step)
-        kick_with_box(count, columns.position, columns.velocity, box.centre, -flow)
+    moving = box.moving
+    if moving is not None:
+        flow = moving.gradient_at(step)
+        kick_with_box(count, columns.position, columns.velocity, moving.centre, -flow)
     yield
-    if box is not None:
-        kick_with_box(count, columns.position, columns.velocity, box.centre, flow)
+    if moving is not None:
+        kick_with_box(count, columns.position, columns.velocity, moving.centre, flow)
 
 
 def _as_spheres(table: Clusters) -> ForcedColumns:
@@ -89,24 +93,33 @@ def _as_spheres(table: Clusters) -> ForcedColumns:
     return ForcedColumns(*(columns[name] for name in ForcedColumns._fields))
 
 
-def add_to_carried(system: System, forces: ForcesOfRun, half: float) -> None:
+def add_to_carried(system: System, forces: ForcesOfRun, dt: float) -> None:
     """Add force functions at the end of a step to the sums of the forces on particles that carriers move.
 
     Clusters get kicks of their own: a force acts on a cluster as on a sphere of its volume and mass at its centre.
     """
     if forces.all is not None and system.clusters is None:
-        rows, columns = system.contacts.pairs.held.carried, forced_columns(system)
-        _call(system, forces, forces.all.add, (system.progress.time, half), len(rows), rows, columns)
+        rows, columns = system.contacts.pairs.held.carried, forced_columns(system.particles)
+        _call(
+            system.constants,
+            system.contacts,
+            forces,
+            forces.all.add,
+            (system.progress.time, dt),
+            len(rows),
+            rows,
+            columns,
+        )
 
 
 def _call(
-    system: System, forces: ForcesOfRun, kernel: Any, times: tuple[float, float], count: int, rows: Int32s,
+    constants: Constants, contacts: RankContacts, forces: ForcesOfRun, kernel: Any, times: tuple[float, float],
+    count: int, rows: Int32s,
     own: ForcedColumns,
 ) -> None:  # fmt: skip
-    constants = system.constants
     assert forces.all is not None
     limbs, bad = forces.scratch(threads())
     shared = ForceConstants(constants.density, constants.free, forces.all.table)
     kernel(*plain(*times, count, rows, own, shared, limbs, bad))
-    system.contacts.ended_energies.add_limbs(TERM, limbs)
+    contacts.ended_energies.add_limbs(TERM, limbs)
     forces.worst = min(forces.worst, int(bad.min()))

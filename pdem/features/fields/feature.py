@@ -40,7 +40,7 @@ class Fields(Feature):
     @classmethod
     def of(cls, system: System) -> Self:
         """Return the fields of a case at time 0."""
-        case, step = system.case, system.constants.step
+        case, step = system.case, system.constants.time_step.dt
         return cls([FieldAverage(case, index, step) for index in range(len(case.fields))])
 
     @property

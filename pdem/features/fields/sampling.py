@@ -15,6 +15,7 @@ from pdem.engine.views.bodies import bodies_of, sizes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pdem.containers.particles import Particles
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
     from pdem.continuum.sums import Rooms
@@ -83,11 +84,11 @@ def _present(system: System, *, split: bool) -> Present:
     matter = _matter_of(system)
     if split:
         parts = [part.of_this_rank for part in acting_parts(system)]
-        return matter, [action for part in parts for action in _actions_of(system, part, split=True)]
+        return matter, [action for part in parts for action in _actions_of(system.particles, part, split=True)]
     centre, branch, force = counted_ways(system)
     ways, walls = ways_of(centre, branch, force, np.zeros(len(force), np.int64)), acting_on_walls(system)
     # few forces at walls are one part with their ways: each part takes as long as some hundred contacts to begin with
-    return matter, [ways, *([] if walls is None else [joined(_actions_of(system, walls, split=False))])]
+    return matter, [ways, *([] if walls is None else [joined(_actions_of(system.particles, walls, split=False))])]
 
 
 def _matter_of(system: System) -> Matter:
@@ -96,10 +97,10 @@ def _matter_of(system: System) -> Matter:
     return Matter(bodies.position, bodies.velocity, bodies.mass, size, bodies.material.astype(np.int64))
 
 
-def _actions_of(system: System, contacts: ActingContacts, *, split: bool) -> list[Actions]:
+def _actions_of(particles: Particles, contacts: ActingContacts, *, split: bool) -> list[Actions]:
     kinds, point = np.zeros((2, len(contacts.first)), np.int64), None
     if split:
-        material, point = system.particles.column("material"), contacts.point
+        material, point = particles.column("material"), contacts.point
         kinds[0], kinds[1] = material[contacts.first], material[contacts.second]  # not used for walls
     return actions_of_contacts(
         contacts.centre, contacts.branch, contacts.force, contacts.is_pair, kinds, point

@@ -60,7 +60,10 @@ def change_gravity(system: System, course: GravityCourse) -> None:
 def _potential(system: System) -> ExactSums:
     """Return the energy in gravity of the particles of this rank, on the first rank also of bodies."""
     sums, walls = ExactSums(("gravity",)), system.walls
-    for energies in [*gravity_energies(system.particles, system.constants), *cluster_gravity_energies(system)]:
+    for energies in [
+        *gravity_energies(system.particles, system.constants),
+        *cluster_gravity_energies(system.clusters, system.constants),
+    ]:
         sums.add("gravity", energies)
     if walls is not None and system.exchange.rank == 0:
         there = [drive.potential() for wall, drive in walls.drives.items() if walls.present[wall]]

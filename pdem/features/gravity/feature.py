@@ -44,7 +44,7 @@ class ChangingGravity(Feature):
         CaseError
             On all ranks, if the file of a table cannot be used.
         """
-        return cls(course_of(system.case, system.exchange, system.constants.step))
+        return cls(course_of(system.case, system.exchange, system.constants.time_step.dt))
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:

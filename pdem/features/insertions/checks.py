@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.containers.exchange import Exchange
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.containers.particles import Particles
+    from pdem.engine.parts.run_progress import RunProgress
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Integers
     from pdem.preflight.findings import Finding
@@ -65,7 +68,7 @@ def checked_columns(system: System, case: Case, meshes: Sequence[Mesh], material
     elif orientation is not None:
         raise InputError("orientation is given without a shape; spheres have none: give shape, too, or leave it out")
     spheres = spheres_of(system, case, columns)
-    present = _smallest_present(system, case)
+    present = _smallest_present(system.particles, system.exchange, case)
     materials = list(dict.fromkeys([material, *present]))
     pairs = tuple(pair for pair in contact_pairs(case, materials) if pair[0] == material)
     largest = float(columns["radius"].max(initial=0.0))
@@ -76,7 +79,7 @@ def checked_columns(system: System, case: Case, meshes: Sequence[Mesh], material
     check_no_overlap(system, spheres)
     _check_walls(system, case, spheres)
     if system.exchange.rank == 0:
-        _issue_warnings(system, findings)
+        _issue_warnings(system.progress, findings)
     return columns
 
 
@@ -87,9 +90,9 @@ def _motion_findings(
     """Check positions, speeds and the time step; raise errors, return all warnings."""
     motions = () if system.walls is None else system.walls.motions
     expected = expected_speed(case, motions)
-    speed = max(expected, largest_speed(columns["velocity"]), largest_present_speed(system))
+    speed = max(expected, largest_speed(columns["velocity"]), largest_present_speed(system.particles, system.exchange))
     smallest = {**present, material: float(columns["radius"].min())}
-    conditions, step = ImpactConditions(smallest, speed, pairs), system.constants.step
+    conditions, step = ImpactConditions(smallest, speed, pairs), system.constants.time_step.dt
     findings = list(particle_findings(case, Population(columns), step, conditions, "position[{}]".format))
     if speed > expected:  # else the check of the case has reported the depth of impacts
         findings += impact_findings(case, conditions, columns["radius"])
@@ -102,20 +105,20 @@ def _motion_findings(
     return findings
 
 
-def _issue_warnings(system: System, findings: list[Finding]) -> None:
+def _issue_warnings(progress: RunProgress, findings: list[Finding]) -> None:
     """Issue the warnings among findings, once for each text apart from its numbers."""
     for one in findings:
         kind = re.sub(r"[-+\d.e]+", "", f"{one.subject}: {one.message}")
-        if one.level == "warning" and system.progress.is_new(kind):
+        if one.level == "warning" and progress.is_new(kind):
             warnings.warn(f"{one.subject}: {one.message}", PdemWarning, stacklevel=4)
 
 
-def _smallest_present(system: System, case: Case) -> dict[str, float]:
+def _smallest_present(particles: Particles, exchange: Exchange, case: Case) -> dict[str, float]:
     """Return the smallest radius of particles of each material present on any rank [m]. Collective."""
-    own, number = system.particles, len(case.materials)
+    own, number = particles, len(case.materials)
     smallest = np.full(number, np.inf)
     np.minimum.at(smallest, own.material, own.radius)
-    radii = -system.exchange.largest(-smallest)
+    radii = -exchange.largest(-smallest)
     return {name: float(radius) for name, radius in zip(case.materials, radii, strict=True) if np.isfinite(radius)}
 
 

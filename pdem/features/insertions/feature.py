@@ -47,7 +47,7 @@ class Insertions(Feature):
         CaseError
             On all ranks, if a file that an insertion names cannot be used, or a face is no plane.
         """
-        case, step, clocks = system.case, system.constants.step, system.stages.clocks
+        case, step, clocks = system.case, system.constants.time_step.dt, system.stages.clocks
         if not case.insertions:
             return cls()
         numbers = range(len(case.insertions))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pdem.contact.exchange.pair_flows import FlowingPairs
     from pdem.contact.exchange.wall_flows import FlowingWalls
     from pdem.engine.feature import Columns, SeriesLine
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Int32s
@@ -54,6 +55,7 @@ class Liquid(Feature):
 
     def __init__(self, *, carries: bool = False) -> None:
         self._carries = carries
+        self._table, self._limits = np.zeros((0, 0)), np.zeros(0)
         self._amounts = QuantumField(FIELD, law.form_pair, law.form_at_wall, memory=VOLUME)
 
     @classmethod
@@ -80,7 +82,7 @@ class Liquid(Feature):
 
     def before_step(self, system: System) -> None:
         """Form the bridges of contacts that began in the last step, if any rank has such contacts. Collective."""
-        given = _limits(system.constants), self._amounts.quantum(system)
+        given = self._limits_of(system.constants), self._amounts.quantum(system)
         pairs = self._amounts.pairs(system, law.is_new, given)
         walls = self._amounts.walls(system, law.is_new, given)
         new = np.array([len(pairs.indices), 0 if walls is None else len(walls.row)])
@@ -89,16 +91,22 @@ class Liquid(Feature):
         asked = sum_over_contacts(system, pairs, walls, (law.asked_by_pair, law.asked_by_wall), given)
         offers = law.offers(system.particles[FIELD], self._bound(system), asked)
         self._amounts.exchange(system, offers, pairs, walls, given)
-        _lose(system, _formed_in_pairs(system, pairs))
+        _lose(system.constants, system.contacts, _formed_in_pairs(system.contacts, pairs))
         if walls is not None:
-            _lose(system, _formed_at_walls(system, walls))
+            _lose(system.constants, system.contacts, _formed_at_walls(system, walls))
+
+    def _limits_of(self, constants: Constants) -> Floats:
+        """Return `_limits` of the pair table, which only a stage replaces."""
+        if constants.table is not self._table:
+            self._table, self._limits = constants.table, _limits(constants)
+        return self._limits
 
     def _bound(self, system: System) -> Floats:
         """Return the liquid of each owned particle in bridges [m^3]."""
         quantum = self._amounts.quantum(system)
         pairs, walls = self._amounts.pairs(system), self._amounts.walls(system)
         parts = law.bound_in_pair, law.bound_at_wall
-        quanta = sum_over_contacts(system, pairs, walls, parts, (_limits(system.constants), quantum))
+        quanta = sum_over_contacts(system, pairs, walls, parts, (self._limits_of(system.constants), quantum))
         return quanta.astype(np.float64) * quantum
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
@@ -142,13 +150,13 @@ class _Formed(NamedTuple):
         return cls(history[OVERLAP][some], radius[some], pair[some], history[place][some])
 
 
-def _formed_in_pairs(system: System, new: FlowingPairs) -> _Formed:
+def _formed_in_pairs(contacts: RankContacts, new: FlowingPairs) -> _Formed:
     """Return the bridges of new contacts with a first particle of this rank."""
     k = new.candidate[new.indices]
     i, j = new.lower[k], new.higher[k]
     a, b = new.radius[i], new.radius[j]
     pair = new.material[i] * new.materials + new.material[j]
-    history = system.contacts.pairs.storage.at(new.indices)
+    history = contacts.pairs.storage.at(new.indices)
     return _Formed.of(history, new.memory, a * b / (a + b), pair, i < new.owned)
 
 
@@ -159,9 +167,9 @@ def _formed_at_walls(system: System, new: FlowingWalls) -> _Formed:
     return _Formed.of(history, new.memory, new.radius[new.particle], pair, np.True_)
 
 
-def _lose(system: System, formed: _Formed) -> None:
+def _lose(constants: Constants, contacts: RankContacts, formed: _Formed) -> None:
     """Count the loss of energy when bridges form: their contacts pull from now on, and have less energy."""
-    contact_law, table = system.constants.law, system.constants.table
+    contact_law, table = constants.law, constants.table
     if not contact_law.has_ledger or not len(formed.volume):
         return
     # a pair with bridges has no plastic normal force, so that the history of normal forces does not matter
@@ -171,4 +179,4 @@ def _lose(system: System, formed: _Formed) -> None:
     dry = elastic_energies(contact_law, table, state, formed.radius, formed.pair)
     remembered[contact_law.remembered.index(VOLUME)] = formed.volume
     wet = elastic_energies(contact_law, table, state, formed.radius, formed.pair)
-    system.contacts.ended_energies.add("adhesion", dry - wet)
+    contacts.ended_energies.add("adhesion", dry - wet)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.exchange import Exchange
+    from pdem.engine.parts.run_progress import RunProgress
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.bodies import Bodies
@@ -43,9 +45,9 @@ def act_sensors(system: System, places: Sequence[SensorPlace], phases: Phases) -
         else:
             inside = place.inside(bodies.position) & ~gone
             if place.section.residence:
-                _stay(system, place, bodies.id[inside])
+                _stay(system.exchange, system.progress, place, bodies.id[inside])
             if place.section.remove:
-                _count_removed(system, place, bodies, inside)
+                _count_removed(system.exchange, place, bodies, inside)
                 gone |= inside
         place.state.last = system.progress.step
     phases.lap("sensors")
@@ -64,14 +66,14 @@ def add_by_class(sums: ExactSums, kind: Integers, mass: Floats, classes: int) ->
     return count
 
 
-def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: Booleans) -> None:
+def _count_removed(exchange: Exchange, place: SensorPlace, bodies: Bodies, inside: Booleans) -> None:
     """Count the particles that an outlet removes. Collective."""
     state = place.state
     found = ExactSums(state.mass.names)
     kind = place.class_of({"material": bodies.material[inside], "radius": bodies.radius[inside]})
     count = add_by_class(found, kind, bodies.mass[inside], len(state.count))
     found.normalise()
-    total = system.exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
+    total = exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
     _add_counted(state, total)
 
 
@@ -82,14 +84,14 @@ def _add_counted(state: SensorState, total: Integers) -> None:
     state.mass.normalise()
 
 
-def _stay(system: System, place: SensorPlace, ids: Integers) -> None:
+def _stay(exchange: Exchange, progress: RunProgress, place: SensorPlace, ids: Integers) -> None:
     """Record particles that have entered a region, and the stays of particles that have left it. Collective."""
-    exchange, state = system.exchange, place.state
+    state = place.state
     now = np.sort(exchange.route({"id": ids}, remembering(ids, exchange.size))["id"])
     at, is_known = _look_up(state.known, now)
-    since = np.where(is_known, state.value[at] if len(state.value) else 0, system.progress.step)
+    since = np.where(is_known, state.value[at] if len(state.value) else 0, progress.step)
     left = ~np.isin(state.known, now, assume_unique=True)
-    events = (system.progress.step - state.value[left]) // place.interval
+    events = (progress.step - state.value[left]) // place.interval
     longest = int(exchange.largest(np.array([events.max(initial=-1)]))[0])
     stays = exchange.add(np.bincount(events, minlength=max(longest + 1, len(state.stays))).astype(np.int64))
     stays[: len(state.stays)] += state.stays
@@ -151,7 +153,7 @@ def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]
 
 def _warn_of_speed(system: System, place: SensorPlace) -> None:
     """Warn in the log, once, that particles are fast enough to pass unnoticed. Collective."""
-    largest = largest_present_speed(system)
+    largest = largest_present_speed(system.particles, system.exchange)
     kind = f"sensor {place.name} speed"
     if largest * place.interval * place.step <= place.layer:
         return
@@ -160,4 +162,4 @@ def _warn_of_speed(system: System, place: SensorPlace) -> None:
         f"{largest * place.interval * place.step:.3g} m between two events, more than the {place.layer:.3g} m in which "
         f"it looks for them: some may pass unseen; give every = {place.layer / largest:.2g} or less"
     )
-    note_once(system, kind, text)
+    note_once(system.progress, kind, text)

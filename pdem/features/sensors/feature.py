@@ -46,7 +46,7 @@ class Sensors(Feature):
         CaseError
             On all ranks, if a file that a sensor names cannot be used, or a face is no plane.
         """
-        case, step = system.case, system.constants.step
+        case, step = system.case, system.constants.time_step.dt
         if not case.sensors:
             return cls()
         numbers = range(len(case.sensors))

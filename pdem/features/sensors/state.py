@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.exchange import Exchange
     from pdem.engine.system import System
     from pdem.features.sensors.place import SensorPlace
     from pdem.foundation.array_types import Integers
@@ -81,13 +82,13 @@ def load_sensors(
         for name in ("last", "line_time", "line_mass", "flow"):
             setattr(place.state, name, stored[name][row].item())
         place.state.stays = stays["count"][stays["key"] == place.key]
-        _load_known(system, place, known)
+        _load_known(system.exchange, place, known)
 
 
-def _load_known(system: System, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:
+def _load_known(exchange: Exchange, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:
     """Send the data on single particles to the ranks that store them. Collective."""
     mine = known["key"] == place.key
     columns = {name: known[name][mine] for name in ("id", "value")}
-    came = system.exchange.route(columns, remembering(columns["id"], system.exchange.size))
+    came = exchange.route(columns, remembering(columns["id"], exchange.size))
     order = np.argsort(came["id"])
     place.state.known, place.state.value = came["id"][order], came["value"][order]

@@ -15,6 +15,7 @@ from pdem.foundation.errors import PdemWarning
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pdem.containers.exchange import Exchange
     from pdem.engine.feature import SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.stages.timeline import Stages
@@ -77,17 +78,17 @@ def _look(system: System) -> None:
     state.looked, state.value = step, value_of(system, until.quantity)
     holds = until.holds(state.value)
     state.since = -1 if not holds else step if state.since < 0 else state.since
-    if holds and step - state.since >= round(until.held / system.constants.step):
+    if holds and step - state.since >= round(until.held / system.constants.time_step.dt):
         stages.end(step, BY_CONDITION)
     elif step >= stages.latest:
         stages.end(step, AT_LATEST)
-        _warn(system)
+        _warn(system.stages, system.exchange)
 
 
-def _warn(system: System) -> None:
+def _warn(stages: Stages, exchange: Exchange) -> None:
     """Warn, on the first rank, that the condition of the present stage was not reached."""
-    text = stage_line(system.stages, system.stages.present)
-    if not system.stages.finished:
+    text = stage_line(stages, stages.present)
+    if not stages.finished:
         text = f"{text}; the next stage begins from what is there"
-    if system.exchange.rank == 0:
+    if exchange.rank == 0:
         warnings.warn(text, PdemWarning, stacklevel=6)

@@ -57,7 +57,10 @@ def _of_particles(system: System, name: str) -> float:
     if name == "contacts_per_particle":
         return Measures(system).contacts_per_particle
     sums = ExactSums(("kinetic",))
-    for energies in [*particle_energies(system.particles, system.constants)[:2], *cluster_motion_energies(system)]:
+    for energies in [
+        *particle_energies(system.particles, system.constants)[:2],
+        *cluster_motion_energies(system.clusters, system.constants),
+    ]:
         sums.add("kinetic", energies)
     sums.normalise()
     return ExactSums(sums.names, system.exchange.add(sums.limbs)).values()["kinetic"] / number

@@ -54,7 +54,7 @@ class WallLoads(Feature):
         case, measured = system.case, walls_with_means(system.case)
         if not measured or system.walls is None:
             return cls()
-        return cls(StepLoads(measured, len(case.walls), series_steps(case.output, system.constants.step)))
+        return cls(StepLoads(measured, len(case.walls), series_steps(case.output, system.constants.time_step.dt)))
 
     @property
     def next_step(self) -> int:

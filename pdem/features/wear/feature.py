@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
+    from pdem.motion.walls import MovingWalls
 
 WEAR = "wall_wear"
 """Name of the group of a checkpoint: a row for each facet that has worn."""
@@ -83,14 +85,20 @@ class WearFeature(Feature):
         limbs = system.exchange.add(local[WEAR]["volume"])
         normalise(limbs)
         worn = np.flatnonzero(limbs.any(axis=1))
-        return {WEAR: {"wall": _keys(system)[worn], "facet": walls.facet_origin[worn], "volume": limbs[worn]}}
+        return {
+            WEAR: {
+                "wall": _keys(system.walls, system.case)[worn],
+                "facet": walls.facet_origin[worn],
+                "volume": limbs[worn],
+            }
+        }
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Continue with the wear of a checkpoint, by walls and facets, on the first rank."""
         stored, walls = groups.get(WEAR), system.walls
         if self.counts is None or stored is None or walls is None or system.exchange.rank:
             return
-        places = zip(_keys(system).tolist(), walls.facet_origin.tolist(), strict=True)
+        places = zip(_keys(system.walls, system.case).tolist(), walls.facet_origin.tolist(), strict=True)
         rows = {place: row for row, place in enumerate(places)}
         columns = (stored["wall"].tolist(), stored["facet"].tolist(), stored["volume"])
         for wall, facet, limbs in zip(*columns, strict=True):
@@ -111,9 +119,9 @@ class WearFeature(Feature):
         return {WEAR_FIELD.name: depths(limbs, system.walls.mesh.facet_areas)}
 
 
-def _keys(system: System) -> Integers:
+def _keys(walls: MovingWalls | None, case: Case) -> Integers:
     """Return the key of the wall of each facet (F,)."""
-    assert system.walls is not None
-    keys = np.array([name_key(wall.name) for wall in system.case.walls], np.int64)
-    found: Integers = keys[system.walls.facet_wall]
+    assert walls is not None
+    keys = np.array([name_key(wall.name) for wall in case.walls], np.int64)
+    found: Integers = keys[walls.facet_wall]
     return found

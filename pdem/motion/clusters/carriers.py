@@ -94,8 +94,8 @@ class Carriers(Protocol):
         """
         ...
 
-    def advance(self, particles: Particles, rows: Int32s, half: float, placing: Placing, loads: Loads) -> int:
-        """End a step like `finish` and begin the next, of length twice `half` [s], like `begin`.
+    def advance(self, particles: Particles, rows: Int32s, dt: float, placing: Placing, loads: Loads) -> int:
+        """End a step like `finish` and begin the next, of length `dt` [s], like `begin`.
 
         Nothing reads the state between the two steps.
 
@@ -103,10 +103,10 @@ class Carriers(Protocol):
         """
         ...
 
-    def finish(self, particles: Particles, rows: Int32s, half: float) -> None:
-        """Kick by the forces in the columns ``force`` and ``torque`` for the other half of the step [s].
+    def finish(self, particles: Particles, rows: Int32s, dt: float) -> None:
+        """Kick by the forces in the columns ``force`` and ``torque`` for the other half of a step of `dt` [s].
 
-        Writes ``velocity`` and ``angular_velocity`` in `rows` of the columns. `half` is 0 where forces are only
+        Writes ``velocity`` and ``angular_velocity`` in `rows` of the columns. `dt` is 0 where forces are only
         measured.
         """
         ...

@@ -140,15 +140,15 @@ def begin_clusters(
 
 @inlined_geometry
 def _finish_block(
-    block: Block, half: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
+    block: Block, dt: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
     columns: StepColumns,
 ) -> None:  # fmt: skip
     """End the step of a block, as `finish_clusters` does."""
     at, count, work = block.at, block.size, clusters.work
     present_block(block, shapes, clusters, members)
     sum_loads(block, clusters, members, columns)
-    add_work_by_arms(block, 2.0 * half, clusters, members, columns, motion.box)
-    kick_block(at, count, half, motion, work)
+    add_work_by_arms(block, dt, clusters, members, columns, motion.box)
+    kick_block(at, count, 0.5 * dt, motion, work)
     scatter_clusters(block, members.order, clusters)
     present_spin_block(at, count, work)
     show_members(block, motion.sides, motion.box, clusters, members, columns)
@@ -156,15 +156,15 @@ def _finish_block(
 
 @uncounted_kernel
 def finish_clusters(
-    workers: int, half: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
+    workers: int, dt: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
     columns: StepColumns,
 ) -> None:  # fmt: skip
-    """Apply the forces on the members for half a step [s], and write the resulting velocities of the members."""
+    """Apply the forces on the members for half of a step of `dt` [s], and write the velocities of the members."""
     for worker in prange(workers):
         listed = Members(*members)
         for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
             _finish_block(
-                block_of(b, worker, listed), half, Motion(*motion), ShapeArrays(*shapes), ClusterArrays(*clusters),
+                block_of(b, worker, listed), dt, Motion(*motion), ShapeArrays(*shapes), ClusterArrays(*clusters),
                 listed, StepColumns(*columns),
             )  # fmt: skip
 

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.global_order import OrderedRows
+    from pdem.containers.particles import Particles
     from pdem.engine.protocol import Engine
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
@@ -52,7 +54,7 @@ def contact_columns(system: System, *, remembered: bool = False) -> tuple[Column
     contacts = acting_contacts(system)
     mine = contacts.of_this_rank
     histories = _histories(system)[:, contacts.counted]
-    columns = _geometry(system, mine)
+    columns = _geometry(system.particles, system.case, mine)
     materials = columns["first_material"], columns["second_material"]
     columns |= _energies(system, mine, materials, histories)
     if remembered:
@@ -93,11 +95,11 @@ def _histories(system: System) -> Floats:
     return np.concatenate((pairs, walls.acting().history[:, : len(pairs)].T), axis=1)
 
 
-def _geometry(system: System, contacts: ActingContacts) -> Columns:
+def _geometry(particles: Particles, case: Case, contacts: ActingContacts) -> Columns:
     """Return the columns with bodies, positions and forces."""
-    column, pair, second = system.particles.column, contacts.is_pair, contacts.second
+    column, pair, second = particles.column, contacts.is_pair, contacts.second
     ids, material = column("id"), column("material")
-    of_walls = np.array([system.case.material_index(wall.material) for wall in system.case.walls] or [0])
+    of_walls = np.array([case.material_index(wall.material) for wall in case.walls] or [0])
     force, normal = contacts.force, contacts.normal
     push = force[:, 0] * normal[:, 0] + force[:, 1] * normal[:, 1] + force[:, 2] * normal[:, 2]
     return {
@@ -129,7 +131,7 @@ def _energies(system: System, contacts: ActingContacts, materials: tuple[Int32s,
         found[STORED.name] = _accounts(law, histories, terms.with_role(Role.STORED))
         found[LOST.name] = _accounts(law, histories, terms.with_role(Role.LOST))
     if law.has(AGE.name):
-        found[AGE_OF_CONTACT.name] = histories[law.place(AGE.name)] * constants.step
+        found[AGE_OF_CONTACT.name] = histories[law.place(AGE.name)] * constants.time_step.dt
     return found
 
 

@@ -136,12 +136,12 @@ class Outputs:
         self._files.add(self._log)
         details = [
             *([exchange.layout] if exchange.layout else []),
-            f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
+            f"{len(case.walls)} walls, time step {simulation.system.constants.time_step.dt:.4g} s, from step {step}",
             str(simulation.system.lists.skins),
             *(str(finding) for finding in findings),
         ]
         if not self._quiet:
-            steps = round(case.time.end / simulation.system.constants.step) - step
+            steps = round(case.time.end / simulation.system.constants.time_step.dt) - step
             tqdm.write(f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", ERRORS)
         self._log.text(header(case.title or case.source, exchange.size, exchange.workers, details))
         self._log.text(case.to_toml())
@@ -240,7 +240,7 @@ class Outputs:
 
     def _log_row(self, measured: Measures, residual: float, rate: float) -> None:
         simulation = self._simulation
-        steps = simulation.case.time.end / simulation.system.constants.step
+        steps = simulation.case.time.end / simulation.system.constants.time_step.dt
         exchange = simulation.system.exchange
         if simulation.step < self._next_log_step:
             return
@@ -297,7 +297,7 @@ class Outputs:
         self.flush()  # a run that continues from this state does not write the earlier output again
         system = self._simulation.system
         tables, step = tables_of(system, {**local, "counters": counters}), int(counters["step"])
-        length = system.constants.step
+        length = system.constants.time_step.dt
         attributes = {**self._attributes, "time": step * length, "time_step": length}
         path, digests = self._checkpoints.write_tables(
             step, tables, attributes, system.exchange, begins=begins, no_state=OBSERVING

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.case.sections.schema import CaseData
+    from pdem.containers.particles import Particles
+    from pdem.engine.clusters.rigid_clusters import RigidClusters
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.protocol import Engine
-    from pdem.engine.system import System
     from pdem.foundation.array_types import Int32s
     from pdem.output.snapshots.formats import RowWriter
     from pdem.output.storage import Attribute
@@ -86,7 +88,7 @@ class ParticleOutput:
     def write(self) -> None:
         """Append the present particles and clusters of all ranks. Collective."""
         simulation, system = self._simulation, self._simulation.system
-        own, counts = simulation.particles, contact_counts(system)
+        own, counts = simulation.particles, contact_counts(system.particles, system.contacts)
         columns = {field.name: own[field.name] for field in self._fields if field is not CONTACT_COUNT}
         columns[CONTACT_COUNT.name] = counts
         rows, tables = system.exchange.in_order([own.id]), box_tables(system)
@@ -94,32 +96,32 @@ class ParticleOutput:
         if self._clusters is not None:
             assert system.clusters is not None
             bodies = cluster_columns_of(system.clusters.table, system.constants, simulation.case)
-            bodies[CONTACT_COUNT.name] = counts_of_clusters(system, counts)
+            bodies[CONTACT_COUNT.name] = counts_of_clusters(system.clusters, system.particles, counts)
             rows = system.exchange.in_order([bodies["cluster"]])
             self._clusters.write(simulation.time, simulation.step, bodies, rows)
 
 
-def contact_counts(system: System) -> Int32s:
+def contact_counts(particles: Particles, contacts: RankContacts) -> Int32s:
     """Return the number of contacts of each owned particle (n,), with particles and walls.
 
     Stretched contacts, such as liquid bridges, exert forces but are not counted.
     """
-    owned, pairs = system.particles.count, system.contacts.pairs
+    owned, pairs = particles.count, contacts.pairs
     found = np.zeros(owned, np.int64)
     for touching, histories in pairs.pieces():
         deep = touching[histories[OVERLAP] > 0.0]
         ends = np.concatenate((pairs.lower[deep], pairs.higher[deep]))
         found += np.bincount(ends[ends < owned], minlength=owned)
-    if system.contacts.walls is not None:
-        particle, row, _, histories = system.contacts.walls.places()
+    if contacts.walls is not None:
+        particle, row, _, histories = contacts.walls.places()
         found += np.bincount(particle[histories[row, OVERLAP] > 0.0], minlength=owned)
     return found.astype(np.int32)
 
 
-def counts_of_clusters(system: System, counts: Int32s) -> Int32s:
+def counts_of_clusters(clusters: RigidClusters | None, particles: Particles, counts: Int32s) -> Int32s:
     """Return the number of contacts of each owned cluster (c,), the sum of the `counts` of its members."""
-    assert system.clusters is not None
-    table, cluster = system.clusters.table, system.particles.cluster
+    assert clusters is not None
+    table, cluster = clusters.table, particles.cluster
     member = np.flatnonzero(cluster)
     rows = table.rows_of(cluster[member])
     return np.bincount(rows, weights=counts[member], minlength=table.count).astype(np.int32)

@@ -235,11 +235,11 @@ def _deformation_of(case: Case) -> str:
 def _call_wall_kernels(system: System) -> None:
     """Call the kernels of wall contacts, except the kernel of the law if no particle has candidate facets."""
     assert system.contacts.walls is not None
-    constants, walls = system.constants, system.contacts.walls
-    packed, law = system.contacts.pairs.packed(system.particles.count), contact_parameters(system, 0.0)
+    walls = system.contacts.walls
+    packed, law = system.contacts.pairs.packed(system.particles.count), contact_parameters(system, at_rest=True)
     walls.evaluate(packed, law, system.contacts.ended_energies)
     summed_loads(system, bodies_of(walls.walls))
-    finish_driven(system, constants.step, Phases())
+    finish_driven(system, system.constants.time_step, Phases())
     walls.loads()
 
 

@@ -20,12 +20,13 @@ from pdem.contact.law.parts import TINY, HistoryColumn, Key, ResistancePart
 from pdem.contact.law.rotation import DAMPING_RATIO, resistance_energies, stable_damping, twisting_slider
 
 if TYPE_CHECKING:
-    from pdem.contact.law.parts import Contact, Load, Pair, Step
+    from pdem.contact.law.parts import Contact, Load, Pair
+    from pdem.motion.time_step import TimeStep
     from pdem.numerics.vectors import Vector
 
 
 def torque(
-    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float]
+    step: TimeStep, contact: Contact, c: Any, load: Load, history: tuple[float]
 ) -> tuple[Vector, tuple[float], float]:
     """Return the torque on the second body [N m], that of the spring along the normal, and the energy in it [J]."""
     n, w = contact.normal, contact.rolling

@@ -29,7 +29,8 @@ from pdem.contact.law.rotation import (
 )
 
 if TYPE_CHECKING:
-    from pdem.contact.law.parts import Contact, Load, Pair, Step
+    from pdem.contact.law.parts import Contact, Load, Pair
+    from pdem.motion.time_step import TimeStep
     from pdem.numerics.vectors import Vector
 
 ROLLING_INERTIA = 3.5
@@ -40,7 +41,7 @@ AI = 2.25
 
 
 def limited_torque(
-    step: Step, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
+    step: TimeStep, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
 ) -> tuple[Vector, Vector, float, bool]:
     """Return torque, torque of the spring, energy, and whether it sticks, with static and dynamic friction."""
     tx, ty, tz = across(contact.rolling, contact.normal)

@@ -28,12 +28,13 @@ from pdem.contact.law.rotation import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pdem.contact.law.parts import Contact, Load, Pair, Step
+    from pdem.contact.law.parts import Contact, Load, Pair
+    from pdem.motion.time_step import TimeStep
     from pdem.numerics.vectors import Vector
 
 
 def limited_rolling(
-    step: Step, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
+    step: TimeStep, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
 ) -> tuple[Vector, Vector, float, bool]:
     """Return torque, torque of the spring, energy, and whether it sticks, with static and dynamic friction."""
     square = contact.radius * contact.radius
@@ -58,7 +59,7 @@ rolling_torque, rolling_torque_of_two = torques_of(limited_rolling)
 
 
 def limited_twisting(
-    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float], frictions: tuple[float, float]
+    step: TimeStep, contact: Contact, c: Any, load: Load, history: tuple[float], frictions: tuple[float, float]
 ) -> tuple[Vector, tuple[float], float, bool]:
     """Return torque, torque of the spring, energy, and whether it sticks, with static and dynamic friction."""
     n, w = contact.normal, contact.rolling

@@ -14,7 +14,8 @@ from pdem.numerics.kernels import inlined
 from pdem.numerics.vectors import square_root
 
 if TYPE_CHECKING:
-    from pdem.contact.law.parts import Contact, Load, Step
+    from pdem.contact.law.parts import Contact, Load
+    from pdem.motion.time_step import TimeStep
     from pdem.numerics.vectors import Vector
 
 
@@ -44,7 +45,7 @@ class Spring(NamedTuple):
 
 @inlined
 def spring_force(
-    step: Step, contact: Contact, frictions: tuple[float, float], load: Load, damping: float, old: Vector
+    step: TimeStep, contact: Contact, frictions: tuple[float, float], load: Load, damping: float, old: Vector
 ) -> Spring:
     """Return the tangential force of a contact, with Coulomb's limit applied to the spring but not to damping.
 

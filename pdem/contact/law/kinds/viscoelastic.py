@@ -22,7 +22,8 @@ from pdem.numerics.vectors import square_root
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.contact.law.parts import Contact, Step
+    from pdem.contact.law.parts import Contact
+    from pdem.motion.time_step import TimeStep
     from pdem.numerics.vectors import Vector
 
 
@@ -91,14 +92,14 @@ def scaled(factor: float, first: float, second: float) -> tuple[float, float]:
 def normal_force_of(law: ContactLaw) -> Any:
     """Make the function that returns the normal force of a contact.
 
-    Its arguments are a `Step`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and
+    Its arguments are a `TimeStep`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and
     `Before`; it returns `Normal`.
     """
     elastic, onset, may_pull, relaxes = elastic_of(law), onset_of(law), law.may_pull, law.relaxes
     stretches = law.may_stretch
 
     @inlined_closure
-    def normal_force(step: Step, contact: Contact, c: Any, before: Before) -> Normal:
+    def normal_force(step: TimeStep, contact: Contact, c: Any, before: Before) -> Normal:
         dt, n, u = step.dt, contact.normal, contact.velocity
         gain = 0.5 * dt * contact.inverse_mass
 
