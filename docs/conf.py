@@ -27,7 +27,6 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
     "myst_nb",
-    "case_reference",
     "column_reference",
     "joined_output",
     "mathml",

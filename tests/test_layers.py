@@ -54,6 +54,7 @@ NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
+LONGEST_GOALS = 15
 KERNEL_DECORATORS = {
     "kernel",
     "threaded_kernel",
@@ -213,13 +214,38 @@ def test_private_parts_of_numba_have_one_door(module):
     assert module in NUMBA_DOORS or not private, f"{module} imports {private}, not from {NUMBA_DOORS[0]}"
 
 
-def test_the_map_names_what_there_is():
-    """Paths of files in ARCHITECTURE.md are those of files, from the top or from `pdem`."""
-    named = re.findall(r"`([\w/]+/\w+\.py)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
-    tops = (ROOT, ROOT / "pdem", ROOT / "pdem" / "contact")
-    missing = [name for name in named if not any((top / name).is_file() for top in tops)]
-    assert len(named) > 50
-    assert not missing
+PAGES = [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs" / "developers").rglob("*.md"))]
+"""The map of the sources and the pages for developers."""
+
+NAMED = re.compile(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|toml)|(?:pdem|decomposition|validation|tests)/[\w/]*)`")
+"""Files and folders in backticks."""
+
+EXAMPLES = re.compile(r"^```python\n# (pdem/\S+\.py)$", re.MULTILINE)
+"""Files that a worked example adds, by the first line of its text."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_for_developers_name_what_there_is(page):
+    """Paths in backticks are those of files and folders, from the top of the project, but for files to be added."""
+    text = page.read_text(encoding="utf-8")
+    added = set(EXAMPLES.findall(text))
+    named = set(NAMED.findall(text)) - added
+    assert not [name for name in named if not (ROOT / name).exists()]
+    assert not [name for name in added if (ROOT / name).exists()]
+
+
+def test_pages_for_developers_name_many_files():
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert sum(len(re.findall(r"`[\w/]+/\w+\.py`", text)) for text in texts) > 150
+
+
+@pytest.mark.parametrize("room", [*(f"pdem/{name}" for name in ROOMS), "decomposition", *NOT_INSTALLED])
+def test_each_room_states_its_goal_and_what_does_not_belong_there(room):
+    text = ast.get_docstring(tree_of(ROOT / room / "__init__.py")) or ""
+    assert re.search(r"^Goal: ", text, re.MULTILINE), f"{room} states no goal"
+    assert re.search(r"^Not here: ", text, re.MULTILINE), f"{room} does not say what belongs elsewhere"
+    stated = text[: re.search(r"^Not here: .*?(\n\n|\Z)", text, re.MULTILINE | re.DOTALL).end()]
+    assert len(stated.strip().splitlines()) <= LONGEST_GOALS, f"{room} takes more than {LONGEST_GOALS} lines"
 
 
 def test_the_map_names_all_rooms():

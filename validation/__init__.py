@@ -1,4 +1,8 @@
-"""Studies that compare pdem with papers, theory and its own promises: computed values beside expected ones.
+"""Studies of `pdem verify`: benchmarks of papers and promises of pdem, computed beside expected values.
 
-Not part of the installed package: `pdem verify` finds it in the sources; ``python -m validation`` is equivalent.
+Goal: a page with tables and plots for each study, repeatable by one command; ``python -m validation`` is the same as
+`pdem verify`.
+
+Not here: tests of single functions (`tests`), and anything that a run needs. The folder is not part of the installed
+package.
 """

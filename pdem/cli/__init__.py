@@ -1,6 +1,9 @@
 """The command line: ``pdem COMMAND``.
 
-Import and help load nothing but click: each command imports the modules that it needs when it runs.
+Goal: one file per command, a quick start (importing this room and asking for help loads click alone; each command
+imports its modules when it runs), exit codes, and one message for each error.
+
+Not here: any work that a script could also want. A command reads options, calls the room concerned, and prints.
 """
 
 from __future__ import annotations

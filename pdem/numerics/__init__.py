@@ -1,4 +1,9 @@
-"""Compilation of Python to machine code, and the arithmetic that several folders share.
+"""Compilation of Python to machine code, and the arithmetic that every room shares.
+
+Goal: kernels with the same bits on any number of threads, compiled once and stored, and exact sums, random numbers and
+vectors for all rooms.
+
+Not here: physics, particles and contacts. Functions for one room alone stay in that room.
 
 **Kernels.** A function with a decorator of `kernels` is compiled by numba when it is first called: `kernel` for one
 thread, `threaded_kernel` for loops over threads, `inlined` for a part of other kernels, `geometry_kernel`

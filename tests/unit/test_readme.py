@@ -19,6 +19,10 @@ PAGES = [
     ROOT / "ARCHITECTURE.md",
     *(page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in MADE),
 ]
+CHANGELOG = ROOT / "CHANGELOG.md"
+LONGEST_LINE, LONGEST_ENTRY = 100, 20
+"""Characters of a line of prose; words of an entry of the changelog."""
+
 TEXT = PAGES[0].read_text(encoding="utf-8")
 RESULTS = (DOCS / "results.md").read_text(encoding="utf-8")
 
@@ -28,6 +32,32 @@ def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     missing = [one for one in targets if "://" not in one and not (page.parent / one).exists()]
     assert not missing
+
+
+def prose(page: Path) -> list[str]:
+    """Return the lines of a page outside of code, tables, headings, links to pictures and formulas."""
+    text = re.sub(
+        r"^( *)(`{3,}).*?^\1\2 *$|^\$\$.*?\$\$|\A---\n.*?^---$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    return [line for line in text.splitlines() if not re.match(r" *[|#!<:]", line)]
+
+
+@pytest.mark.parametrize("page", [*PAGES, CHANGELOG], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_lines_are_short(page: Path) -> None:
+    """But for a word, a link or code that cannot be divided, and for pages that programs write."""
+    if page.parent.parent.name == "validation" or page.name in ("keys.md", "summary.md"):
+        return
+    for line in prose(page):
+        divided = re.sub(r"`[^`]*`|\*\*.*?\*\*|\]\([^)]*\)|\$[^$]*\$", "x", line.strip())
+        assert len(line) <= LONGEST_LINE or len(divided) <= LONGEST_LINE - 10, line
+
+
+def test_entries_of_the_changelog_are_short() -> None:
+    entries = re.findall(r"^- (.*(?:\n  .*)*)", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(entries) > 20
+    for entry in entries:
+        assert len(re.sub(r"\]\([^)]*\)", "]", entry).split()) <= LONGEST_ENTRY, entry
+        assert not re.search(r"\(#\d", entry), f"an issue without an address: {entry}"
 
 
 def test_every_page_is_linked_from_a_page_that_one_begins_with() -> None:
