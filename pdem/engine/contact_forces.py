@@ -206,7 +206,8 @@ class ContactSteps:
         if stage:
             self._finish(stage, updates=updates)
         taken = self.taken + (stage > 0)
-        system.contacts.pairs.due_values.has_longest = self.kick.ahead and taken > 0
+        due = system.contacts.pairs.due_values
+        due.has_longest = self.kick.ahead and taken > 0
         return taken
 
     def _note_last_step(self) -> None:

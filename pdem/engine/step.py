@@ -214,7 +214,7 @@ def tune_settings(system: System, phases: Phases) -> None:
     tune_skin(system, phases)
     system.tuners.chunks.begin_with(system.contacts.pairs.candidates, threads())
     system.tuners.chunks.set_next(system.progress.step, phases.spent(*_ON_THREADS))
-    system.contacts.pairs.chunk_size = system.tuners.chunks.chunk
+    system.contacts.set_chunk_size(system.tuners.chunks.chunk)
     if threads() != system.tuners.threads.division:
         set_threads(system.tuners.threads.division)
     run_on(system.tuners.threads.number)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def list_carried(system: System) -> None:
     """Store the rows of fixed particles and of particles that carriers move, before lists are built."""
     own, carriers = system.particles, system.carriers
-    system.contacts.pairs.held = HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own))
+    system.contacts.set_held(HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own)))
 
 
 def begin_carried(system: System, dt: float) -> int:

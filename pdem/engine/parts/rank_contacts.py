@@ -17,12 +17,14 @@ from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
+    from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords
     from pdem.detection.walls.facet_tree import FacetTree
     from pdem.engine.energy_terms import EnergyTerms
     from pdem.foundation.array_types import Booleans, Floats
+    from pdem.motion.fixed_particles import HeldRows
     from pdem.motion.walls import MovingWalls
 
 
@@ -93,6 +95,18 @@ class RankContacts:
     def keep_forces(self, *, keep: bool) -> None:
         """Choose whether the forces of all contacts stay in memory, for output."""
         self.keeps_forces = keep
+
+    def set_chunk_size(self, size: int) -> None:
+        """Evaluate pairs in chunks of a size, from the next lists on."""
+        self.pairs.chunk_size = size
+
+    def set_held(self, held: HeldRows) -> None:
+        """Store which particles of the next lists carriers move, and which are fixed."""
+        self.pairs.held = held
+
+    def count_collisions(self, counts: CollisionCounts) -> None:
+        """Count the collisions between particles that end in a step."""
+        self.pairs.collisions = counts
 
     def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
         """Return contacts by id: all, or contacts of the owned particles that are marked in an array (n,)."""

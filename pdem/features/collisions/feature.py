@@ -59,7 +59,7 @@ class Collisions(Feature):
         _, groups = groups_of(case, wanted.sizes)
         materials = [case.material_index(wall.material) for wall in case.walls]
         counts = CollisionCounts(law, kinds_of(law, groups, wanted.sizes, edges_of(case)), materials)
-        system.contacts.pairs.collisions = counts
+        system.contacts.count_collisions(counts)
         return cls(counts)
 
     @property
