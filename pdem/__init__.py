@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
     from pdem.run.reading.coarse_graining import coarse_grain
+    from pdem.run.reading.initial_state import initial_state
     from pdem.run.reading.results import Results
     from pdem.run.simulation import Simulation
     from pdem.sweeps.calibration import calibrate
@@ -101,6 +102,7 @@ _HOMES = {
     "find_pairs": "pdem.detection.find_pairs",
     "first_difference": "pdem.replays.first_difference",
     "forgetting": "pdem.replays.forgetting",
+    "initial_state": "pdem.run.reading.initial_state",
     "measure": "pdem.sweeps.measure",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
@@ -153,6 +155,7 @@ __all__ = [
     "find_pairs",
     "first_difference",
     "forgetting",
+    "initial_state",
     "measure",
     "replay",
     "replay_blow_up",

@@ -297,7 +297,7 @@ def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
     recipes, output = made or [Recipe(PartUse(LAWS["linear"].normal))], case.output
     return ContactLaw(
         recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case),
-        deforms=images and deforms(case),
+        deforms=images and deforms(case), ends=output.contact_ends,
     )  # fmt: skip
 
 

@@ -89,6 +89,7 @@ def add_pairs(
                 normal += ended[account, place] if kinds.normal[account] else 0.0
                 tangential += 0.0 if kinds.normal[account] else ended[account, place]
             k = int(ended[accounts, place])
+            k = k if k >= 0 else -1 - k  # a contact that has ruptured
             group = kinds.group[kind_at(lower[k], packed, kinds), kind_at(higher[k], packed, kinds)]
             add_collision(group, normal, tangential, kinds.edges, counts, limbs)
         number += runs[worker, ENDED]

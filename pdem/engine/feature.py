@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
     from pdem.containers.particles import Particles
+    from pdem.containers.records import PairRecords, WallRecords
     from pdem.engine.energy_terms import EnergyTerm
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
@@ -202,6 +203,12 @@ class Feature:
         """Take note of particles of this rank that are removed, by their columns. Collective.
 
         Energies that `particle_energies` gives are accounted for by the engine.
+        """
+
+    def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
+        """Take note of contacts of this rank that end since particles or walls are taken out.
+
+        The reason is a number of `pdem.contact.ends.REASONS`. A contact between ranks is given on both.
         """
 
     @property

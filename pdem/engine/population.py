@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.groups.initial_clusters import with_members
+from pdem.contact.ends import PARTICLE_REMOVED
 from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.clusters.energy import removed_energies
@@ -58,6 +59,8 @@ def remove_particles(system: System, ids: Integers) -> Records:
     wall_contact_ends = np.isin(walls.id, removed)
     if system.contacts.walls is not None:
         system.contacts.walls.end(walls.history, _rows(wall_contact_ends), system.contacts.ended_energies)
+    for feature in features_of(system):
+        feature.on_end(system, PARTICLE_REMOVED, pairs.take(pair_ends), walls.take(wall_contact_ends))
     keep_clusters(system.clusters, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in own.fields})
     system.lists.count_change(int(system.exchange.add(np.array([len(ids)]))[0]))

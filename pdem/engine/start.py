@@ -16,6 +16,7 @@ from pdem.engine.between_steps import act
 from pdem.engine.box.state import box_of
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.feature_set import Features, fields_in
+from pdem.engine.initial_contacts import InitialContacts
 from pdem.engine.setup import constants_of, skins_of, walls_of
 from pdem.engine.stages.change import enter_stage
 from pdem.engine.stages.timeline import Stages
@@ -112,18 +113,23 @@ class LoadedSystem:
     def begin(self, phases: Phases, *, continued: bool) -> System:
         """Make all lists, compute forces, and run the events of the present step. Collective, once.
 
-        In a `continued` run only forces on walls are computed, since a checkpoint does not have them.
+        In a `continued` run only forces on walls are computed, since a checkpoint does not have them. A new run may
+        have contacts as well, see `pdem.engine.initial_contacts`.
 
         Raises
         ------
         BlowUpError
             On all ranks, if contacts of the new run are out of range.
+        InputError
+            On all ranks, if bodies of a contact of the new run do not touch.
         """
+        initial = InitialContacts.of(self._system, None if continued else self._contacts[0])
         system = self.make_lists(phases)
         if continued:
             measured_walls(system)
         else:
             compute_contact_forces(system, phases, at_rest=True, keep=system.contacts.keeps_forces)
             time_step.allreduce_status_or_stop(system, False)
+            initial.follow(system)
         act(system, phases)
         return system

@@ -8,6 +8,7 @@ from pdem.engine import state
 from pdem.engine.energy_terms import EnergyTerms
 from pdem.engine.feature_set import fields_in, observing, row_keys
 from pdem.features.collisions.feature import Collisions
+from pdem.features.contact_ends.feature import EndedContacts
 from pdem.features.deforming_box.feature import DeformingBox
 from pdem.features.departures.feature import Departures
 from pdem.features.external_forces.feature import ExternalForces
@@ -36,6 +37,7 @@ FEATURES: tuple[type[Feature], ...] = (
     Fields,
     WearFeature,
     Collisions,
+    EndedContacts,
     StressOfAll,
     DeformingBox,
     ExternalForces,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.meshes.mesh_splitting import triangle_fans
-from pdem.containers.meshes.mesh_topology import pieces_of
 from pdem.particles.clearance import near_triangles, size_classes
 from pdem.preflight.findings import Finding
 
@@ -46,7 +45,7 @@ def thin_wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]
     for wall, mesh in zip(case.walls, meshes, strict=True):
         near = near_sides(particles["position"], NEAR * particles["radius"], mesh)
         near = particles.over.largest(near.astype(np.int64)) > 0
-        piece, closed = pieces_of(mesh.topology)
+        piece, closed = mesh.pieces
         is_sheet = ~closed[piece]
         between = np.flatnonzero(is_sheet & near.all(axis=1))
         thin = _thin_facets(mesh, near & ~is_sheet[:, None], THIN * least) if closed.any() else between

@@ -11,7 +11,9 @@ from pdem.engine import step as time_step
 from pdem.engine.between_steps import advance_by
 from pdem.engine.clusters.steps import place_written_clusters
 from pdem.engine.population import check_ids_exist, insert_particles, remove_particles
+from pdem.engine.state import gather_groups, local_groups
 from pdem.engine.walls.fixed_loads import fixed_loads
+from pdem.features.contact_ends.feature import EndedContacts
 from pdem.features.external_forces.array import set_array
 from pdem.features.external_forces.feature import ExternalForces
 from pdem.features.external_forces.parameters import force_of_function, limits_of
@@ -26,7 +28,7 @@ from pdem.run.reading.reductions import Reductions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pdem.case.model import Case
     from pdem.containers.exchange import Records
@@ -200,6 +202,29 @@ class Scripting(Reductions):
         check_ids_exist(self.system.particles, self.system.exchange, removed)
         own = self.system.particles.id
         self._rebuild(remove_particles(self.system, own[np.isin(own, removed)]))
+
+    def gather_contacts(self) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]] | None:
+        """Return all contacts with what they remember, on rank 0; None elsewhere. Collective.
+
+        The two are between particles and with walls, columns by name in the order of ids: what `Simulation` takes as
+        ``contacts`` and ``wall_contacts``, together with the ``particles`` that `gather` returns.
+        """
+        groups = gather_groups(self.system, local_groups(self.system))
+        return None if groups is None else (groups["contacts"], groups["wall_contacts"])
+
+    def ended_contacts(self) -> dict[str, NDArray[Any]] | None:
+        """Return the contacts that have ended since the last call, on rank 0; None elsewhere. Collective.
+
+        The first call begins the list, and returns none. Columns are ``first`` and ``second`` (n,), the ids of the
+        particles, -1 in place of the second one at a wall; ``wall``, the number of that, else -1; ``reason``, the place
+        in `pdem.contact.ends.REASONS`. Rows are in the order of these. For cases with ``output.contact_ends = true``.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if the case does not count them.
+        """
+        return self.system.features.get(EndedContacts).take_events(self.system)
 
     def fixed_loads(self) -> dict[str, dict[str, Floats]]:
         """Return for each group of fixed particles ``force`` (3,) [N] and ``torque`` (3,) [N m] by other particles.

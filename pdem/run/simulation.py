@@ -33,6 +33,7 @@ from pdem.foundation.errors import CheckpointError, PdemWarning
 from pdem.numerics.thread_pool import set_threads
 from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
+from pdem.preflight.given_contacts import given_contacts
 from pdem.preflight.given_particles import PartOfParticles, given_particles
 from pdem.preflight.restart_checks import set_folder
 from pdem.run.files.folder_use import FolderUse
@@ -73,6 +74,12 @@ class Simulation(Scripting):
     particles : mapping of str to ndarray, optional
         Particles instead of the particles of the case, on rank 0: columns ``id``, ``material``, ``radius``,
         ``position`` and optional columns. `pdem.preflight.given_particles.given_particles` describes and checks them.
+    contacts, wall_contacts : mapping of str to ndarray, optional
+        Contacts of these particles with their histories, on rank 0, as returned by `pdem.initial_state` and
+        `gather_contacts`. Between particles: ``lower`` and ``higher`` (n,), the ids. With walls: ``id`` (n,) of the
+        particle, ``kind``, ``feature`` and ``facet`` (n,) in the numbers of all walls joined, ``overlap`` (n,) [m] and
+        ``normal`` (n, 3). In addition any columns of the history of the law by name, such as ``tangential_force``
+        (n, 3) [N] or ``bridge_volume`` (n,) [m^3], 0 by default.
     meshes : sequence of Mesh, optional
         Meshes instead of the files of the case's walls, in their order. Only the first rank of each node needs them:
         large meshes are stored once per node.
@@ -82,7 +89,8 @@ class Simulation(Scripting):
     CaseError, MeshError
         On all ranks, if the particles of the case cannot be made, or its walls cannot be read.
     InputError
-        If an argument has the wrong type, the number of threads is below 1, or `particles` are invalid.
+        If an argument has the wrong type, the number of threads is below 1, or `particles` or contacts are invalid:
+        the bodies of each contact must exist and touch, and the law must have the columns of the histories.
 
     Warns
     -----
@@ -105,6 +113,8 @@ class Simulation(Scripting):
         threads: int | None = None,
         state: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
         particles: Mapping[str, NDArray[Any]] | None = None,
+        contacts: Mapping[str, NDArray[Any]] | None = None,
+        wall_contacts: Mapping[str, NDArray[Any]] | None = None,
         meshes: Sequence[Mesh] | None = None,
     ) -> None:
         self.case = instance_of("case", case, Case, "read one: Case.read(path)")
@@ -120,8 +130,11 @@ class Simulation(Scripting):
         continued = bool(exchange.share(state is not None))
         groups = self._initial_state(exchange, state, particles, continued)
         del state, particles
-        counters = groups["counters"]
-        loaded = NewSystem(case, geometry, exchange, FEATURES).load(groups)
+        counters, new = groups["counters"], NewSystem(case, geometry, exchange, FEATURES)
+        if not continued:
+            law, ids = new.system.constants.law, groups["particles"]["id"]
+            groups.update(given_contacts(law, contacts, wall_contacts, geometry.joined, exchange, ids))
+        loaded = new.load(groups)
         self.system = loaded.begin(self.phases, continued=continued)
         if notice:
             self.system.progress.note_first(f"walls: {notice}")

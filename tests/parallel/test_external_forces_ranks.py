@@ -45,10 +45,17 @@ def advance(run, rounds, ways):
         run.advance(20)
 
 
+SHEARED = THIN.replace("periodic = [true, true, false]", "periodic = [true, true, true]").replace(
+    "[materials.glass]",
+    '[domain.deformation.shear]\nvelocity_along = "x"\ngradient_along = "z"\nrate = 20.0\n[materials.glass]',
+)
+
+
 @pytest.mark.ranks(1, 2, 3, 4, timeout=300)
-def test_external_forces_give_the_same_bits(ranks):
+@pytest.mark.parametrize("text", [THIN, SHEARED], ids=["box", "sheared"])
+def test_external_forces_give_the_same_bits(ranks, text):
     """However they are given, with migration, across a restart on another number of ranks."""
-    case = divided(THIN + ARRAY, "bisection" if ranks % 2 else "slabs", "always")
+    case = divided(text + ARRAY, "bisection" if ranks % 2 else "slabs", "always")
     comm = communicator()
     shared = pdem.Simulation(case, comm)
     advance(shared, 3, ("rows", "own", "all", "first"))

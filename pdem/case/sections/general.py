@@ -186,6 +186,11 @@ class Output(Section):
         "kernels of its own. The motion has the same bits.",
         default=False,
     )
+    contact_ends: bool = entry(
+        "Whether the series counts why contacts have ended since the begin of the run: they have separated, a bridge "
+        "or another adhesion has ruptured, or a particle or wall has been removed. The motion has the same bits.",
+        default=False,
+    )
     mean_wall_loads: Annotated[tuple[Name, ...], Field(strict=False)] = entry(
         'Names of walls, or patterns such as `"*"` for all: the series has the mean force, torque and power of the '
         "particles on them over all steps since the last line that was due, and the largest force and torque in one "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,12 +13,13 @@ from pdem.contact.geometry.signed_features import signed_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.meshes.mesh import Mesh
-from pdem.containers.meshes.surface import MeshSurface, surface_of
+from pdem.containers.meshes.surface import surface_of
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.containers.meshes.surface import MeshSurface
     from pdem.foundation.array_types import Floats, Integers
 
 METHODS = ("signed", "h2")
@@ -98,7 +98,7 @@ def _hierarchy(centre: tuple[float, float, float], radius: float, mesh: Mesh) ->
 
 def _signed_features(centre: tuple[float, float, float], radius: float, mesh: Mesh) -> dict[str, NDArray[Any]]:
     """Return the features of the signed contact sum by the names of their fields."""
-    surface = _surface(mesh)
+    surface = surface_of(mesh)
     parts = surface.mesh
     near = _facets_near(np.array(centre), radius, parts)
     powers = Powers(np.ones(1), 0)
@@ -108,16 +108,6 @@ def _signed_features(centre: tuple[float, float, float], radius: float, mesh: Me
     found["feature"] = _named_features(surface, mesh, found["kind"], found["feature"])
     found["facet"] = surface.facet_origin[found["facet"]]
     return found
-
-
-_surfaces: WeakKeyDictionary[Mesh, MeshSurface] = WeakKeyDictionary()
-
-
-def _surface(mesh: Mesh) -> MeshSurface:
-    """Return the surface of a mesh, made once."""
-    if mesh not in _surfaces:
-        _surfaces[mesh] = surface_of(mesh)
-    return _surfaces[mesh]
 
 
 def _named_features(surface: MeshSurface, mesh: Mesh, kind: NDArray[Any], feature: NDArray[Any]) -> Integers:

@@ -128,6 +128,8 @@ class ContactLaw:
         Whether particles may be members of rigid clusters, with an effective mass that depends on the direction.
     deforms : bool
         Whether the periodic box of the particles deforms.
+    ends : bool
+        Whether kernels tell why contacts end, see `tells_ends`.
 
     Attributes
     ----------
@@ -162,8 +164,9 @@ class ContactLaw:
         ages: bool = False,
         clusters: bool = False,
         deforms: bool = False,
+        ends: bool = False,
     ) -> None:
-        recipes, self.has_clusters, self.deforms = list(recipes), clusters, deforms
+        recipes, self.has_clusters, self.deforms, self._ends = list(recipes), clusters, deforms, ends
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
         self.normal_history = _normal_history([normal for normal, _ in self.elastics])
         self.tangential: TangentialPart | None = _tangential(recipes)
@@ -223,6 +226,11 @@ class ContactLaw:
     def may_stretch(self) -> bool:
         """Whether contacts last while they are stretched."""
         return bool(self.adhesions)
+
+    @property
+    def tells_ends(self) -> bool:
+        """Whether kernels tell contacts that rupture from those that separate; without adhesion all separate."""
+        return self._ends and self.may_stretch
 
     @property
     def may_pull(self) -> bool:
@@ -323,7 +331,7 @@ class ContactLaw:
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
         others += ["age"] * self.has(AGE.name) + ["ledger"] * self.has_ledger
-        others += ["clusters"] * self.has_clusters + ["box"] * self.deforms
+        others += ["clusters"] * self.has_clusters + ["box"] * self.deforms + ["ends"] * self.tells_ends
         return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:

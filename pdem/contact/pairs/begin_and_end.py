@@ -16,7 +16,7 @@ from pdem.contact.pairs.history_kernels import (
 from pdem.contact.pairs.layout import BLOCK, STATE
 from pdem.contact.pairs.runs import FREE_FORCE, FREE_FORCE_END, FREE_HISTORY, FREE_HISTORY_END
 from pdem.contact.pairs.stages import APART, TOO_DEEP
-from pdem.contact.pairs.stretched import lasts_of
+from pdem.contact.pairs.stretched import lasts_of, ruptures_of
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
@@ -125,7 +125,7 @@ def begin_contacts(chunk: int, place: int, new: int, lists: Lists) -> int:
 
 def contact_end_of(law: ContactLaw) -> Any:
     """Make the function that ends contacts of a block if particles separated, unless the law continues the contact."""
-    lasts = lasts_of(law)
+    lasts, ruptures, tells = lasts_of(law), ruptures_of(law), law.tells_ends
 
     @inlined_closure
     def end_contacts(
@@ -134,8 +134,9 @@ def contact_end_of(law: ContactLaw) -> Any:
     ) -> tuple[int, int, int]:  # fmt: skip
         """End contacts of a chunk, from its contact `block` on, if particles separated and the law does not continue.
 
-        Accounts of ended contacts are written from `place` on. Returns the number of ended contacts, the number of
-        accounts, and one more than a candidate that overlaps too much, or 0.
+        Accounts of ended contacts are written from `place` on; the candidate of a contact that ruptured has all bits
+        inverted, if the law distinguishes these. Returns the number of ended contacts, the number of accounts, and one
+        more than a candidate that overlaps too much, or 0.
         """
         candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
         first, _ = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
@@ -149,6 +150,8 @@ def contact_end_of(law: ContactLaw) -> Any:
             if state == APART and not lasts(k, h, candidates, contacts.history, parameters, packed):
                 if candidates.lower[k] < candidates.owned:
                     note_ended(place + noted, k, h, contacts)
+                    if tells and ruptures(k, h, candidates, contacts.history, parameters, packed):
+                        contacts.ended[len(contacts.ended) - 1, place + noted] = -1 - k
                     noted += 1
                 count -= 1
                 end_contact(k, h, begin + count, behind, candidates, contacts, lists.rows)

@@ -30,10 +30,10 @@ from pdem.numerics.simd.transposition import LANES
 from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
-    from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.pairs.arguments import Kick, StepParameters
+    from pdem.contact.pairs.runs import EndWatcher
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
@@ -68,8 +68,8 @@ class PairContacts(PairReadings):
         Rows of particles that are not kicked, in the next lists.
     keeps_forces : bool
         Whether the forces of all contacts of the last evaluation are in memory (`pdem.contact.pairs.kept_forces`).
-    collisions : CollisionCounts or None
-        Counts the contacts that end.
+    watchers : list of EndWatcher
+        Count the contacts that end.
     force_schedule : (int64 array, int)
         Arguments of `ForceStorage.assign` for the present lists: the first chunks of the workers, and the window.
     due_values : DueValues
@@ -85,7 +85,7 @@ class PairContacts(PairReadings):
         self.lower, self.higher = np.empty(0, np.int32), np.empty(0, np.int32)
         self.held, self.storage = HeldRows(), HistoryStorage(law)
         self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
-        self.collisions: CollisionCounts | None = None
+        self.watchers: list[EndWatcher] = []
         self.due_values = DueValues()
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
@@ -289,15 +289,15 @@ class PairContacts(PairReadings):
             deepest, code = max(deepest, deep), max(code, advanced)
             if any_ended:
                 ended.count(add_ended(ended.limbs, self.terms, self.storage.ended, runs))
-                self.count_collisions(runs)
+                for watcher in self.watchers:
+                    self.show_ended(runs, watcher)
             if not done:
                 self.storage.resume()
         return deepest, code
 
-    def count_collisions(self, runs: Integers) -> None:
-        """Count the contacts that ended in runs, if collisions are counted."""
-        if self.collisions is not None:
-            self.collisions.count_pairs(runs, self.storage.ended, (self.lower, self.higher), self._packed)
+    def show_ended(self, runs: Integers, watcher: EndWatcher) -> None:
+        """Let somebody count the contacts that have ended in runs."""
+        watcher.count_pairs(runs, self.storage.ended, (self.lower, self.higher), self._packed)
 
     def arguments(
         self, runs: Integers, ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick

@@ -17,6 +17,8 @@ from pdem.numerics.arrays import lengthened, line_zeros, with_spare
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates
     from pdem.foundation.array_types import Floats, Int32s, Integers
@@ -135,6 +137,12 @@ class HistoryStorage:
         """Bytes held in buffers."""
         arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
         return self.forces.memory + sum(arrays)
+
+    def clear(self, columns: Sequence[int]) -> None:
+        """Set some columns of all histories to 0."""
+        indices = self.indices
+        for column in columns:
+            self.history[indices // BLOCK, column, indices % BLOCK] = 0.0
 
     def load(self, histories: Floats) -> None:
         """Replace all contacts by contacts with these histories, (width, count), until lists are made."""

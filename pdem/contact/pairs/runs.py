@@ -6,14 +6,34 @@ as much time as some hundred contacts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pdem.numerics.kernels import inlined, kernel
 from pdem.numerics.sums import PART, add_part
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    from pdem.foundation.array_types import Floats, Integers
+    from pdem.foundation.array_types import Floats, Int32s, Integers
+
+
+class EndWatcher(Protocol):
+    """Somebody who counts contacts between particles that end."""
+
+    def count_pairs(self, runs: Integers, ended: Floats, candidates: tuple[Int32s, Int32s], packed: Floats) -> None:
+        """Count those that workers have just ended.
+
+        Parameters
+        ----------
+        runs : (workers, RUN) array
+            With the number of each worker in `ENDED`.
+        ended : (accounts + 1, workers * ENDS) array
+            Their accounts and candidates, see `pdem.contact.pairs.begin_and_end.note_ended`.
+        candidates : (int32 array, int32 array)
+            Rows of the particles of each candidate.
+        packed : array
+            Packed rows of particles.
+        """
+
 
 RUN = 11
 WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = range(RUN)

@@ -50,3 +50,29 @@ def lasts_of(law: ContactLaw) -> Any:
         return square_root(exact_dot3(d, d)) <= ri + rj + allowed
 
     return lasts
+
+
+def ruptures_of(law: ContactLaw) -> Any:
+    """Make the function that tells whether a contact that ends has been held while it was stretched, as `lasts_of`.
+
+    It takes the candidate and the history index of its contact, all candidates, histories, `StepParameters`, and the
+    packed rows. Without a law that tells it, no contact is.
+    """
+    if not law.tells_ends:
+        return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)
+    gap, width, columns = gap_of(law), law.width, law.columns
+    memory = {name: BLOCK * law.place(name) for name in law.remembered}
+    coefficients_of = remembering_reader(law, range(law.width), memory)
+
+    @inlined_exactly
+    def ruptures(
+        k: int, index: int, candidates: Candidates, history: Floats, parameters: StepParameters,
+        packed: Floats,
+    ) -> bool:  # fmt: skip
+        i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
+        ri, rj = packed[i + SIZE], packed[j + SIZE]
+        pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
+        held = coefficients_of(parameters.coefficients, width * pair, history, history_of(index, columns))
+        return gap(0.0, ri * rj / (ri + rj), held, ()) > 0.0
+
+    return ruptures

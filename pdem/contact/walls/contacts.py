@@ -303,6 +303,12 @@ class WallContacts(WallReadings):
         self.evaluate(packed, parameters._replace(step=UNIT_RATE, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)
 
+    def clear(self, columns: Sequence[int]) -> None:
+        """Set some columns of the histories of the last evaluation to 0."""
+        _, rows = self._contact_rows()
+        for column in columns:
+            self._new.history[rows + 1, column] = 0.0
+
     def records(self, particles: Particles, leaves: Booleans = ALL_STAY) -> WallRecords:
         """Return the contacts of the last evaluation by id (copies): of particles that leave, or all if none does."""
         owner, rows = self._contact_rows()

@@ -15,7 +15,6 @@ import numpy as np
 from pdem.contact.geometry.facet_weights import facet_weights
 from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import SurfaceArrays
-from pdem.containers.meshes.mesh_topology import pieces_of
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class MeshComponents:
     """
 
     def __init__(self, mesh: Mesh, facet_wall: Int32s) -> None:
-        self.of_facet = pieces_of(mesh.topology)[0].astype(np.int32)
+        self.of_facet = mesh.pieces[0].astype(np.int32)
         self.wall = np.zeros(int(self.of_facet.max()) + 1, np.int32)
         self.wall[self.of_facet] = facet_wall
 

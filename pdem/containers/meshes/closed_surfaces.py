@@ -8,7 +8,6 @@ import numpy as np
 
 from pdem.containers.meshes.box_tree import BoxTree, pairs_between
 from pdem.containers.meshes.mesh_splitting import triangle_fans
-from pdem.containers.meshes.mesh_topology import pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ def inside_closed_pieces(positions: Floats, mesh: Mesh) -> dict[int, Booleans]:
     dict of int to ndarray of bool, shape (n,)
         Masks by the first facet of each closed piece.
     """
-    piece, closed = pieces_of(mesh.topology)
+    piece, closed = mesh.pieces
     triangles, owner = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     is_closed = closed[piece[owner]]
     if not is_closed.any():

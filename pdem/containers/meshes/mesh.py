@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,13 +24,15 @@ from pdem.foundation.arguments import path_of, real_number
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from typing import Any
 
     from numpy.typing import ArrayLike
 
-    from pdem.foundation.array_types import Floats, Integers
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+
+Derived = TypeVar("Derived")
 
 FLATNESS = 1e-5
 """Largest distance of a vertex from the plane of its facet, relative to the longest edge of the facet."""
@@ -90,6 +93,7 @@ class Mesh:
     """
 
     _numbers: Integers | None
+    _derived: dict[Any, Any]
 
     def __init__(
         self,
@@ -222,7 +226,33 @@ class Mesh:
             Search for facets that intersect each other, which takes most of the time of a report.
         """
         measured = self.vertices, self.topology, self.facet_normals, self.facet_areas
-        return report_of(*measured, self.origin, intersections)
+        return report_of(*measured, self.pieces[1], self.origin, intersections)
+
+    def derived(self, make: Callable[[Mesh], Derived]) -> Derived:
+        """Return what a function makes of this mesh, computed at the first call and shared by all later ones.
+
+        A mesh that is scaled, turned, moved, cut or joined is another mesh, with results of its own.
+
+        Parameters
+        ----------
+        make : callable
+            A function of a module, of the mesh alone: `pdem.containers.meshes.surface.surface_of` and
+            `pdem.containers.meshes.solid.solid_of` are such.
+
+        Raises
+        ------
+        Exception
+            As `make`, which is then called again by the next call.
+        """
+        results: dict[Callable[[Mesh], Derived], Derived] = self._derived
+        if make not in results:
+            results[make] = make(self)
+        return results[make]
+
+    @cached_property
+    def pieces(self) -> tuple[Integers, Booleans]:
+        """Piece of each facet (F,), and whether each piece is closed; pieces hang together by edges."""
+        return topology.pieces_of(self.topology)
 
     def normals(self, vertices: Floats) -> Floats:
         """Return the facet normals ``(F, 3)`` for other (moved) positions ``(V, 3)`` of the vertices."""
@@ -313,6 +343,7 @@ class Mesh:
         self.facet_areas = areas
         self.origin = origin
         self._numbers = None
+        self._derived = {}
         self.facet_wall = np.zeros(self.facet_count, dtype=np.int32)
         self.facet_body = np.zeros(self.facet_count, dtype=np.int64)
         self.facet_side = np.zeros(self.facet_count, dtype=np.int8)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.meshes.hanging_nodes import hanging_nodes
-from pdem.containers.meshes.mesh_topology import MeshOrigin, Topology, pieces_of, successors
+from pdem.containers.meshes.mesh_topology import MeshOrigin, Topology, successors
 from pdem.containers.meshes.rounding import DIGITS, facet_size
 from pdem.containers.meshes.self_intersections import self_intersections
 
 if TYPE_CHECKING:
-    from pdem.foundation.array_types import Floats, Integers
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 SLIVER_ANGLE = 1.0
 """Corner [degrees] below which a facet is called a sliver."""
@@ -168,7 +168,13 @@ def _point(place: tuple[float, float, float]) -> str:
 
 
 def report_of(
-    vertices: Floats, mesh: Topology, normals: Floats, areas: Floats, origin: MeshOrigin, intersections: bool
+    vertices: Floats,
+    mesh: Topology,
+    normals: Floats,
+    areas: Floats,
+    closed: Booleans,
+    origin: MeshOrigin,
+    intersections: bool,
 ) -> MeshReport:
     """Return the report of a mesh given by its arrays.
 
@@ -176,6 +182,8 @@ def report_of(
     ----------
     vertices, mesh, normals, areas, origin
         Arrays of the mesh.
+    closed : ndarray of bool
+        Whether each piece of the mesh is closed.
     intersections : bool
         Search for facets that intersect each other.
     """
@@ -189,7 +197,6 @@ def report_of(
     edges = _edge_findings(mesh, first)
     whole = edges["open_edges"] == edges["non_manifold_edges"] == edges["inconsistent_edges"] == 0
     volume = _signed_volume(vertices, mesh, normals, areas) if whole else None
-    _, closed = pieces_of(mesh)
     angle = _angles(vertices, mesh)
     slivers = _noted("slivers", np.flatnonzero(angle < SLIVER_ANGLE), first)
     lower, upper = _box(vertices[mesh.facet_vertices])

@@ -46,7 +46,13 @@ def solid_of(mesh: Mesh) -> Solid:
     -----
     By the divergence theorem: sums over tetrahedra between a point inside and triangles of the facets, of volume
     det / 6, centre sum of corners / 4 and second moment det / 120 (sum p p + s s), s the sum of corners.
+
+    The solid belongs to the mesh, which computes it once (`Mesh.derived`).
     """
+    return mesh.derived(_compute_solid)
+
+
+def _compute_solid(mesh: Mesh) -> Solid:
     surface = surface_of(mesh).mesh
     if not surface.facet_side.all():
         raise MeshError(

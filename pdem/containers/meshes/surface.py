@@ -54,7 +54,13 @@ def surface_of(mesh: Mesh) -> MeshSurface:
     A vertex near an edge becomes a hanging node: a corner, of half a turn, of the facets along the edge. Near means
     within `WELD` (times the diagonal of the box) or within the rounding of the coordinates of a file, but at most a
     small fraction of the facets there. The tip of a needle is no hanging node of its own long side.
+
+    The surface belongs to the mesh, which computes it once (`Mesh.derived`).
     """
+    return mesh.derived(_compute_surface)
+
+
+def _compute_surface(mesh: Mesh) -> MeshSurface:
     used = np.unique(mesh.facet_vertices)
     vertex_origin = used[np.lexsort((*mesh.vertices[used].T[::-1], mesh.vertex_wall[used]))]
     number = np.full(mesh.vertex_count, -1)
@@ -135,7 +141,7 @@ def _bodies(mesh: Mesh) -> tuple[Integers, NDArray[np.int8]]:
     """
     count, facets_at = mesh.facet_count, np.diff(mesh.edge_facet_start)
     facet = np.repeat(np.arange(count), np.diff(mesh.facet_start))
-    body, closed = topology.pieces_of(mesh.topology)
+    body, closed = mesh.pieces[0], mesh.pieces[1].copy()
     lowest = np.full(mesh.vertex_count, count)
     np.minimum.at(lowest, mesh.facet_vertices, body[facet])
     meeting = body[facet] != lowest[mesh.facet_vertices]  # bodies that share a vertex are surfaces

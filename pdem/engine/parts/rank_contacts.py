@@ -17,8 +17,8 @@ from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
-    from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.pairs.runs import EndWatcher
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords
     from pdem.detection.walls.facet_tree import FacetTree
@@ -104,9 +104,9 @@ class RankContacts:
         """Store which particles of the next lists carriers move, and which are fixed."""
         self.pairs.held = held
 
-    def count_collisions(self, counts: CollisionCounts) -> None:
-        """Count the collisions between particles that end in a step."""
-        self.pairs.collisions = counts
+    def watch_ends(self, watcher: EndWatcher) -> None:
+        """Let a watcher read the contacts between particles that end in a step."""
+        self.pairs.watchers.append(watcher)
 
     def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
         """Return contacts by id: all, or contacts of the owned particles that are marked in an array (n,)."""

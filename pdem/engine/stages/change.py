@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_cases import walls_present
+from pdem.contact.ends import WALL_REMOVED
+from pdem.containers.records import PairRecords
 from pdem.engine.energy import local_sums
 from pdem.engine.feature import features_of
 from pdem.engine.setup import table_of
@@ -76,6 +78,8 @@ def _change(system: System) -> Records:
     goes_on = moving.present[moving.facet_wall[walls.facet]]
     rows = np.flatnonzero(~goes_on).astype(np.int32)
     system.contacts.walls.end(walls.history, rows, system.contacts.ended_energies)
+    for feature in features_of(system):
+        feature.on_end(system, WALL_REMOVED, PairRecords.none(len(pairs.history)), walls.take(~goes_on))
     return pairs, walls.take(goes_on)
 
 

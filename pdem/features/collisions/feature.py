@@ -59,7 +59,7 @@ class Collisions(Feature):
         _, groups = groups_of(case, wanted.sizes)
         materials = [case.material_index(wall.material) for wall in case.walls]
         counts = CollisionCounts(law, kinds_of(law, groups, wanted.sizes, edges_of(case)), materials)
-        system.contacts.count_collisions(counts)
+        system.contacts.watch_ends(counts)
         return cls(counts)
 
     @property
@@ -80,7 +80,8 @@ class Collisions(Feature):
 
     def after_pairs(self, system: System, runs: Integers) -> None:
         """Count the collisions between particles that have ended in a step."""
-        system.contacts.pairs.count_collisions(runs)
+        if self.counts is not None:
+            system.contacts.pairs.show_ended(runs, self.counts)
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the group of a checkpoint."""

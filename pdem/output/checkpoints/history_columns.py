@@ -25,7 +25,7 @@ _NAMES_OF_OLD_HISTORY = (
 """Columns of the array ``history`` in old checkpoints; contacts with walls have all of them, pairs the first."""
 
 
-def _numbers_by_column(names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+def numbers_by_column(names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield the name of each column of a file, and the indices of its numbers in a history."""
     for number, name in enumerate(names):
         base, _, axis = name.rpartition("_")
@@ -39,7 +39,7 @@ def columns_of(names: Sequence[str], history: Floats) -> dict[str, Floats]:
     """Return histories (len(names), n) as columns by name: (n,), or (n, 3) of ``name_x``, ``name_y``, ``name_z``."""
     return {
         name: history[numbers].T.copy() if len(numbers) > 1 else history[numbers[0]].copy()
-        for name, numbers in _numbers_by_column(names)
+        for name, numbers in numbers_by_column(names)
     }
 
 
@@ -58,7 +58,7 @@ def history_of(names: Sequence[str], columns: Mapping[str, NDArray[Any]], where:
     history = np.zeros((len(names), len(next(iter(columns.values())))))
     if history.size and "overlap" not in columns:
         raise CheckpointError(f"{where}: contacts without a history; give a checkpoint written by pdem")
-    for name, numbers in _numbers_by_column(names):
+    for name, numbers in numbers_by_column(names):
         if name in columns:
             history[numbers] = columns[name].T
     return history

@@ -1,0 +1,1 @@
+"""Why contacts have ended, counted in the series and listed for scripts."""
