@@ -22,7 +22,7 @@ from decomposition.neighbours import Neighbourhood
 from decomposition.partitioners import PARTITIONERS
 from decomposition.tags import GHOST_COLUMNS
 from pdem.containers.box_shape import BoxShape
-from pdem.containers.exchange import Traffic
+from pdem.containers.exchange import Traffic, no_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
     Records = tuple[PairRecords, WallRecords]
+    Tables = tuple[PairRecords, ...]
 
 
 class RankExchange(RankGroup):
@@ -137,8 +138,9 @@ class RankExchange(RankGroup):
         return total, most
 
     def migrate(
-        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
-    ) -> Migration | None:
+        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None,
+        tables: Callable[[Booleans], Tables] = no_tables,
+    ) -> Migration | None:  # fmt: skip
         """Send particles to their new owners; return departures and arrivals, None if this rank has neither."""
         owner = self._parts.owners(particles.position if clusters is None else clusters.centres(particles))
         elsewhere = owner[owner != self.rank]
@@ -150,7 +152,7 @@ class RankExchange(RankGroup):
         if clusters is not None:
             centre = np.ascontiguousarray(clusters.position)
             hand_over_clusters(self._messages, self.rank, self._parts.owners(centre), clusters, partners)
-        return migrate(self._messages, self.rank, owner, particles, records, partners)
+        return migrate(self._messages, self.rank, owner, particles, records, partners, tables)
 
     def make_ghosts(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.packing import pack, pack_pairs, pack_walls, state_type, unpack, unpack_pairs, unpack_walls
-from pdem.containers.exchange import Migration
+from pdem.containers.exchange import Migration, no_tables
 from pdem.foundation.id_sets import rows_among
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Integers
 
     Records = tuple[PairRecords, WallRecords]
+    Tables = tuple[PairRecords, ...]
 
 
 def rows_leaving(rank: int, owner: Integers) -> Integers:
@@ -59,6 +60,7 @@ def migrate(
     particles: Particles,
     records: Callable[[Booleans], Records],
     partners: Integers | None = None,
+    tables: Callable[[Booleans], Tables] = no_tables,
 ) -> Migration | None:
     """Send particles to their owners; return departures and arrivals, None if this rank has neither. Collective.
 
@@ -80,24 +82,27 @@ def migrate(
     partners : (k,) int64 array, optional
         Neighbour ranks in increasing order; the relation is symmetric. Requires that particles move between
         neighbours only, on all ranks.
+    tables : callable, optional
+        Returns for each table of pairs by ids the pairs of the leaving particles; all ranks have as many tables.
     """
     leaves = owner != rank
     leaving = _Leaving(rank, owner, particles.id)
-    parcels = _parcels(leaving, particles, records(leaves))
+    parcels = _parcels(leaving, particles, records(leaves), tables(leaves))
     sent = np.stack([counts_for(leaving.targets, to) for _, to in parcels], axis=1)
     sources, received = (
         messages.notify(leaving.targets, sent)
         if partners is None
         else messages.tell_partners(partners, leaving.targets, sent)
     )
-    arrived, new_pairs, new_walls = (
+    arrived, new_walls, *new_pairs = (
         messages.deliver(leaving.targets, rows, sent[:, kind], sources, received[:, kind])
         for kind, (rows, _) in enumerate(parcels)
     )
     if not len(sources) and not len(leaving.rows):
         return None
-    pairs = _without_known(unpack_pairs(new_pairs), particles.id[~leaves])
-    return Migration(leaves, unpack(arrived), pairs, unpack_walls(new_walls))
+    stayed = particles.id[~leaves]
+    pairs, *others = (_without_known(unpack_pairs(some), stayed) for some in new_pairs)
+    return Migration(leaves, unpack(arrived), pairs, unpack_walls(new_walls), tuple(others))
 
 
 def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:
@@ -108,19 +113,29 @@ def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:
     return new.take(np.sort(first))
 
 
-def _parcels(leaving: _Leaving, particles: Particles, records: Records) -> list[tuple[NDArray[Any], Integers]]:
-    """Return leaving rows of particles, pair contacts and wall contacts, with their target ranks, increasing."""
-    pairs, walls = records
+def _parcel_of_pairs(leaving: _Leaving, pairs: PairRecords) -> tuple[NDArray[Any], Integers]:
+    """Return rows of pairs, each for the new owners of both of its particles, with the ranks they go to, rising."""
     one, other = leaving.owners_of(pairs.lower), leaving.owners_of(pairs.higher)
-    first, second = one >= 0, (other >= 0) & (other != one)  # a contact is sent with each of its particles
+    first, second = one >= 0, (other >= 0) & (other != one)
     rows = np.concatenate((np.flatnonzero(first), np.flatnonzero(second)))
     to = np.concatenate((one[first], other[second]))
     order = np.lexsort((rows, to))
+    return pack_pairs(pairs.take(rows[order])), to[order]
+
+
+def _parcels(
+    leaving: _Leaving, particles: Particles, records: Records, tables: Tables
+) -> list[tuple[NDArray[Any], Integers]]:
+    """Return rows of particles, of contacts with walls and between particles, and of the pairs of tables that leave.
+
+    Each comes with the ranks that its rows go to, rising.
+    """
+    pairs, walls = records
     wall_to = leaving.owners_of(walls.id)
     wall_rows = np.flatnonzero(wall_to >= 0)
     wall_rows = wall_rows[np.argsort(wall_to[wall_rows], kind="stable")]
     return [
         (pack(particles, leaving.rows, state_type(particles)), leaving.owner),
-        (pack_pairs(pairs.take(rows[order])), to[order]),
         (pack_walls(walls.take(wall_rows)), wall_to[wall_rows]),
+        *(_parcel_of_pairs(leaving, some) for some in (pairs, *tables)),
     ]

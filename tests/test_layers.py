@@ -48,6 +48,9 @@ OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.numerics", "pdem.containers")
 REGISTRIES = ("pdem.features.registry", "pdem.features.rules", "pdem.features.preflight")
 # What the case file and its checks have of a feature: on the floor of the rooms that name these modules.
 FLOORS = dict.fromkeys(("kernels", "parameters", "section", "rules", "columns"), "case") | {"preflight": "preflight"}
+# Of bonds also the pairs that a case joins, and their stiffness, since limits of the step follow from them.
+OF_BONDS = "bond_limits", "bond_steps", "bond_stiffness", "kernel", "pair_lists", "potential", "reference", "selection"
+FLOORS |= dict.fromkeys((*OF_BONDS, "strengths"), "case")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"

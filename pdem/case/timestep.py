@@ -22,6 +22,7 @@ from pdem.case.rules.checks import contact_pairs
 from pdem.case.stage_cases import cases_of_stages
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
+from pdem.features.bonds.bond_limits import bond_step_limits
 from pdem.foundation.errors import CaseError
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 
@@ -44,8 +45,9 @@ class StepLimit:
 
     Attributes
     ----------
-    name : {"Rayleigh", "Hertz", "linear", "adhesion", "rolling", "twisting"}
-        Kind of limit; ``"Hertz"`` is the duration of an impact by any law with a nonlinear force.
+    name : {"Rayleigh", "Hertz", "linear", "adhesion", "rolling", "twisting", "bond"}
+        Kind of limit; ``"Hertz"`` is the duration of an impact by any law with a nonlinear force, ``"bond"`` is the
+        longest stable step of bonded particles.
     time : float
         Limit in s.
     subject : str
@@ -172,6 +174,7 @@ def step_limits(case: CaseData, conditions: ImpactConditions | None = None) -> l
     limits = list(_rayleigh_limits(case, conditions))
     for one in cases_of_stages(case):
         limits += list(_impact_limits(one, conditions))
+    limits += [StepLimit("bond", *limit) for limit in bond_step_limits(case)]
     return sorted(limits, key=lambda limit: limit.time)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
+    Tables = tuple[PairRecords, ...]
 
 PartitionMethod = Literal["bisection", "slabs"]
 """Names of the methods that divide space among ranks; `decomposition.partitioners` implements them."""
@@ -62,12 +63,20 @@ class Migration(NamedTuple):
         has these contacts already.
     walls : WallRecords
         Contacts of arrived particles with walls.
+    tables : tuple of PairRecords
+        Pairs of arrived particles, for each table of pairs by ids, with the exception of `pairs`.
     """
 
     leaves: Booleans
     arrived: Columns
     pairs: PairRecords
     walls: WallRecords
+    tables: tuple[PairRecords, ...] = ()
+
+
+def no_tables(leaves: Booleans) -> tuple[PairRecords, ...]:
+    """Return the pairs of the tables of a case that has none."""
+    return ()
 
 
 MINE, AGREED, FAILURE = range(3)
@@ -150,8 +159,9 @@ class Exchange(Group, Protocol):
         ...
 
     def migrate(
-        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
-    ) -> Migration | None:
+        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None,
+        tables: Callable[[Booleans], Tables] = no_tables,
+    ) -> Migration | None:  # fmt: skip
         """Send particles that have left to their new owners, with their contacts.
 
         Members of `clusters` are sent to the new owner of the centre of their cluster, and so is its state, which is
@@ -165,6 +175,8 @@ class Exchange(Group, Protocol):
             Returns the contacts of the leaving particles, which an array (n,) marks.
         clusters : Clusters, optional
             Clusters of this rank.
+        tables : callable, optional
+            Returns for each table of pairs by ids (`pdem.engine.id_pairs`) the pairs of the leaving particles.
 
         Returns
         -------
@@ -285,8 +297,9 @@ class Alone(OneRank):
         return np.arange(len(position)), self.owners(position)
 
     def migrate(
-        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
-    ) -> Migration | None:
+        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None,
+        tables: Callable[[Booleans], Tables] = no_tables,
+    ) -> Migration | None:  # fmt: skip
         """Return None: nothing leaves."""
 
     def rebalance(self, position: Floats, seconds: Floats, counts: Callable[[], Floats]) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.detection.neighbours import ALL_STAY
 from pdem.engine.clusters.steps import cluster_table, with_members_together
+from pdem.engine.id_pairs.moves import pairs_that_leave, take_arrived
 
 if TYPE_CHECKING:
     from pdem.contact.walls.facet_lists import Carried
@@ -24,10 +25,13 @@ def migrate_and_carry(system: System) -> Carried | None:
     Contacts of particles that stay are identified by rows; only contacts that leave are identified by id.
     """
     own = system.particles
-    migration = system.exchange.migrate(own, system.contacts.records, cluster_table(system.clusters))
+    tables = pairs_that_leave(system)
+    migration = system.exchange.migrate(own, system.contacts.records, cluster_table(system.clusters), tables)
     leaves = ALL_STAY if migration is None else migration.leaves
     system.contacts.pairs.carry(own, leaves)
     walls = None if system.contacts.walls is None else system.contacts.walls.carry(own, leaves)
+    if migration is not None:
+        take_arrived(system, own.id[~leaves], migration)
     return walls if migration is None else _add_arrived(system.particles, system.contacts, walls, migration)
 
 
@@ -55,10 +59,11 @@ def migrate_by_id(system: System, contacts: Records) -> Records:
         some = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
         return pairs.take(some), walls.take(np.isin(walls.id, gone))
 
-    migration = system.exchange.migrate(own, leaving, cluster_table(system.clusters))
+    migration = system.exchange.migrate(own, leaving, cluster_table(system.clusters), pairs_that_leave(system))
     if migration is None:
         return contacts
     stayed = own.id[~migration.leaves]
+    take_arrived(system, stayed, migration)
     own.replace_rows(migration.leaves, migration.arrived)
     pairs = pairs.take(np.isin(pairs.lower, stayed) | np.isin(pairs.higher, stayed))
     return pairs.joined(migration.pairs), walls.take(np.isin(walls.id, stayed)).joined(migration.walls)

@@ -40,6 +40,7 @@ from pdem.engine.blow_up import PAIR_OVERLAP, WALL_OVERLAP
 from pdem.engine.box.stress import begin_box_sums
 from pdem.engine.clusters.carried_particles import finish_carried
 from pdem.engine.clusters.steps import contact_parameters, place_ghost_members
+from pdem.engine.feature_forces import act_forces, evaluate_forces
 from pdem.engine.walls.driven_walls import finish_driven
 from pdem.motion.integration import FINE
 from pdem.motion.planned_walls import NO_PLAN, place_walls
@@ -86,15 +87,17 @@ def compute_contact_forces(
     particles, pairs = system.particles, system.contacts.pairs
     pairs.begin(particles, system.constants.density, packed=same_lists)
     keep_forces(pairs, particles, keep)
+    step = system.constants.time_step.at_rest() if at_rest else system.constants.time_step
+    evaluate_forces(system, step.dt, phases, waits=same_lists)
     begin_box_sums(system)
     system.progress.begin_forces(ahead=ahead)
-    step = system.constants.time_step.at_rest() if at_rest else system.constants.time_step
     contacts = ContactSteps(system, phases, at_rest=at_rest, ahead=ahead)
     contacts.take(1, updates=same_lists and system.exchange.size > 1)
     code = max(contacts.code, finish_carried(system, contacts.kick))
     system.progress.end_forces(code if ahead else None)
     phases.lap("sum")
     finish_driven(system, step, phases)
+    act_forces(system, step.dt, phases)
     for feature in () if at_rest else system.features.kicking:
         feature.half_kick(system, system.progress.time, step.half, begins=False)
         phases.lap("own forces")

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
     from pdem.engine.energy_terms import EnergyTerm
+    from pdem.engine.id_pairs.pairs_by_id import PairTable
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
-    from pdem.foundation.array_types import Floats, Integers
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.foundation.fields import Field
     from pdem.numerics.sums import ExactSums
 
@@ -173,6 +174,49 @@ class Feature:
 
         The step is `dt` [s] long, 0 where forces are only measured.
         """
+
+    @property
+    def drifts(self) -> bool:
+        """Whether `after_drift` is called, the same in all of a run: it then takes one step at a time."""
+        return False
+
+    def after_drift(self, system: System) -> None:
+        """Move on what it remembers of particles, after these have moved, and before ghosts get their values.
+
+        Columns have the present positions, and the velocities of the middle of the step.
+        """
+
+    @property
+    def has_forces(self) -> bool:
+        """Whether it has forces on particles, the same in all of a run: it then takes one step at a time."""
+        return False
+
+    def evaluate_forces(self, system: System, dt: float) -> None:
+        """Compute its forces at the present positions: packed rows and fields of owned particles and of ghosts.
+
+        Velocities are those of the middle of the step, which is `dt` [s] long; 0 at the begin of a run.
+        """
+
+    def add_forces(self, system: System, force: Floats, torque: Floats) -> None:
+        """Add them to those of owned particles (n, 3) [N, N m], for each in an order that no rank and list changes.
+
+        Called after `evaluate_forces` for the kick that ends the step, and again if `forces_change`.
+        """
+
+    def forces_change(self, system: System, dt: float) -> bool:
+        """End the step after its last kick; tell whether the forces are others now, with which the next one begins.
+
+        `add_forces` gives these from then on. Not collective.
+        """
+        return False
+
+    @property
+    def pair_tables(self) -> tuple[PairTable, ...]:
+        """Its tables of pairs of particles by ids, the same in all of a run; see `pdem.engine.id_pairs`."""
+        return ()
+
+    def on_remove_pairs(self, system: System, table: PairTable, ends: Booleans) -> None:
+        """Take note of pairs of a table, marked in an array (n,), that go with particles that are removed."""
 
     def error(self, system: System, particle: str, speed: str) -> str:
         """Return the message on a particle about which it has recorded an error ``(OF_FEATURE, id, its place)``.

@@ -81,6 +81,12 @@ class Features:
         """The terms of the energy balance, including the terms of the engine."""
         self.step_actors = tuple(one for one in self._all if one.acts_each_step)
         """Features that act at the begin of each step."""
+        self.pair_tables = tuple(table for one in self._all for table in one.pair_tables)
+        """Tables of pairs by ids of all features."""
+        self.drifting = tuple(one for one in self._all if one.drifts)
+        """Features that move their fields of particles in each step."""
+        self.forcing = tuple(one for one in self._all if one.has_forces)
+        """Features with forces that are added to contact forces."""
         self.row_keys = row_keys(self._all)
         """Columns that sort the rows of distributed groups."""
 
@@ -103,6 +109,11 @@ class Features:
     def find_kicking(self) -> None:
         """Select the features that kick: before steps, and when a stage begins or a script adds a force."""
         self.kicking = tuple(one for one in self._all if one.kicks)
+
+    @property
+    def in_two_passes(self) -> bool:
+        """Whether the end of a step and the begin of the next are two passes, since features act in between."""
+        return bool(self.kicking or self.drifting or self.forcing)
 
     def named(self, name: str) -> Any:
         """Return the feature with a name."""

@@ -20,6 +20,7 @@ from pdem.engine.clusters.steps import keep_clusters, whole_clusters
 from pdem.engine.energy import energies_of_features, particle_energies
 from pdem.engine.energy_terms import Role
 from pdem.engine.feature import features_of
+from pdem.engine.id_pairs.moves import remove_pairs
 from pdem.foundation.errors import InputError
 from pdem.numerics.quanta import whole_quanta
 
@@ -53,6 +54,7 @@ def remove_particles(system: System, ids: Integers) -> Records:
     _add_outflow(system, columns, removed, is_removed)
     for feature in features_of(system):
         feature.on_remove(system, columns)
+    remove_pairs(system, removed)
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
     law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
     add_dissipated(system.contacts.ended_energies, law, pairs.history[law.first_energy :, mine])

@@ -166,7 +166,7 @@ class _StepsWithPython:
 
 def acts_alone(features: Features) -> bool:
     """Return whether only contacts act on particles, and no feature acts in or at the begin of each step."""
-    return not features.kicking and not features.step_actors
+    return not features.in_two_passes and not features.step_actors
 
 
 def needs_python(system: System) -> bool:

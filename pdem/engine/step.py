@@ -12,8 +12,10 @@ from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.engine.box.steps import change_box, lists_in_box
 from pdem.engine.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
 from pdem.engine.clusters.carried_particles import begin_carried, list_carried
-from pdem.engine.clusters.steps import cluster_table, states_to_share
+from pdem.engine.clusters.steps import states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
+from pdem.engine.id_pairs.halo import make_ghosts
+from pdem.engine.id_pairs.no_contact import leave_out_pairs
 from pdem.engine.population import renew_levels_if_due
 from pdem.engine.tuning.skin_tuner import ListSizes, TunedWindow
 from pdem.engine.walls.driven_walls import move_walls, record_fast_walls
@@ -74,7 +76,7 @@ def advance(
         refresh_facets(system)
         phases.lap("detect facets")
     # features act between the end of a step and the begin of the next
-    ahead = ahead and not requested and not system.features.kicking
+    ahead = ahead and not requested and not system.features.in_two_passes
     compute_contact_forces(system, phases, same_lists=not stale, ahead=ahead, keep=keep)
     tune_threads(system.progress, system.tuners, phases)
     return requested
@@ -101,8 +103,11 @@ def move_on(system: System, phases: Phases) -> int:
     system.progress.advance()
     pending = system.progress.pending_drift
     stale = kick_and_drift(system) if pending is None else check_drift(system, pending)
-    if system.tuners.skin is not None and system.tuners.skin.needs_detection(system.progress.step):
+    tuner = system.tuners.skin
+    if system.lists.are_asked_for or (tuner is not None and tuner.needs_detection(system.progress.step)):
         stale = max(stale, STALE)
+    for feature in system.features.drifting:
+        feature.after_drift(system)
     phases.lap("integrate")
     walls = system.walls
     if walls is not None and (walls.moves or walls.surfaces.vary):
@@ -270,13 +275,14 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
         walls = reorder(system, walls)
     phases.lap("detect")
     particles = system.particles
-    system.exchange.make_ghosts(particles, system.reach_of, system.lists.skins.radii, cluster_table(system.clusters))
+    make_ghosts(system)
     phases.lap("exchange")
     system.lists.measure_reaches(system.constants, system.box, system.progress.step)
     list_carried(system)
     near = system.lists.search.search(
         particles.column("position"), system.lists.reach, particles.count + particles.ghosts
     )
+    leave_out_pairs(system, near)
     system.contacts.pairs.take_candidates(near, particles, system.contacts.ended_energies)
     phases.lap("detect")
     list_facets(system, walls)

@@ -156,4 +156,5 @@ class System:
         """Return the bytes of particles, contacts and lists of this rank."""
         parts: list[Any] = [self.particles, self.contacts.pairs, self.lists]
         parts += [part for part in (self.contacts.walls, self.clusters) if part is not None]
+        parts += self.features.pair_tables
         return sum(part.memory for part in parts)

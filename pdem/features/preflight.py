@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.features.bonds.preflight import bond_findings
 from pdem.features.external_forces.preflight import force_findings
 from pdem.features.fields.preflight import field_findings
 from pdem.features.insertions.preflight import insertion_findings
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.preflight.findings import Finding
+    from pdem.preflight.population import Population
 
 
 def feature_findings(case: Case, step: float, smallest: float) -> Iterator[Finding]:
@@ -32,3 +34,14 @@ def feature_findings(case: Case, step: float, smallest: float) -> Iterator[Findi
     yield from sensor_findings(case, step)
     yield from field_findings(case, step, smallest)
     yield from force_findings(case, step)
+
+
+def findings_on_particles(case: Case, particles: Population, step: float) -> list[Finding]:
+    """Return the findings on the features of a case that need its particles, for a time step [s]. Collective.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if a feature cannot use them.
+    """
+    return bond_findings(case, particles, step)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.engine import state
 from pdem.engine.energy_terms import EnergyTerms
 from pdem.engine.feature_set import fields_in, observing, row_keys
+from pdem.features.bonds.feature import Bonds
 from pdem.features.collisions.feature import Collisions
 from pdem.features.contact_ends.feature import EndedContacts
 from pdem.features.deforming_box.feature import DeformingBox
@@ -42,6 +43,7 @@ FEATURES: tuple[type[Feature], ...] = (
     DeformingBox,
     ExternalForces,
     Liquid,
+    Bonds,
     StageEnds,
     ChangingGravity,
     Observers,

@@ -35,8 +35,8 @@ PICTURE_FILE = "picture.png"
 LAW_FILES = ("laws.md", "laws.json", "laws.png")
 """Names of the report on the contact laws of a run: a page, its numbers, a picture. `remove_run` removes them, too."""
 
-COLLISION_FILE = "collisions.csv"
-"""Numbers of collisions by their energy, from the start of a run on."""
+EVENT_FILES = COLLISION_FILE, BREAKS_FILE = "collisions.csv", "breaks.csv"
+"""Numbers of collisions by their energy, and the bonds that have broken, from the start of a run on."""
 
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
@@ -116,7 +116,7 @@ def remove_run(folder: Path | str) -> None:
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
     others += [
-        folder / name for name in (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, PICTURE_FILE, STATUS_FILE, *LAW_FILES)
+        folder / name for name in (*_RESULT_FILES, *EVENT_FILES, DIGESTS_FILE, PICTURE_FILE, STATUS_FILE, *LAW_FILES)
     ]
     others += folder.glob(FIELD_FILES)
     checkpoints = CheckpointFolder(folder)
@@ -126,7 +126,7 @@ def remove_run(folder: Path | str) -> None:
 def data_files(folder: Path | str) -> list[Path]:
     """Return the files of a run in a folder that are its results, without checkpoints."""
     folder = Path(folder)
-    names = (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, *LAW_FILES)
+    names = (*_RESULT_FILES, *EVENT_FILES, DIGESTS_FILE, *LAW_FILES)
     found = {folder / name for name in names} | {*folder.glob(FIELD_FILES), *folder.glob("*_residence.csv")}
     return sorted(path for path in found if path.is_file())
 

@@ -15,6 +15,7 @@ from pdem.case.rules.checks import contact_pair_problems, contact_pairs, density
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.containers.clusters import ParticleTable
+from pdem.features.preflight import findings_on_particles
 from pdem.foundation.errors import CaseError, InputError, PdemWarning, name_hint
 from pdem.foundation.fields import with_further
 from pdem.particles.clearance import coincident_pair
@@ -110,6 +111,7 @@ def given_particles(
             *of_stiffness(case, population, conditions),
             *overlap_findings(case, population),
             *wall_findings(case, population, meshes),
+            *findings_on_particles(case, population, case.resolved_step()),
         ],
     )
     return columns

@@ -94,7 +94,8 @@ def share(value: float) -> str:
 def step_findings(case: Case, step: float, conditions: ImpactConditions) -> Iterator[Finding]:
     """Compare the time step [s] with every kind of limit, including the limit for heavy damping."""
     limits = step_limits(case, conditions)
-    worst = {limit.name: limit for limit in reversed(limits)}
+    # bonds are compared with those that there are, see `pdem.features.bonds.preflight`
+    worst = {limit.name: limit for limit in reversed(limits) if limit.name != "bond"}
     automatic = ' or step = "auto"' if conditions.of_case and case.time.step != "auto" else ""
     for name, limit in worst.items():
         part = step / limit.time if limit.time > 0.0 else math.inf  # the speed may be NaN

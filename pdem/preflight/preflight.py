@@ -18,7 +18,7 @@ from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_first_rank
 from pdem.features.insertions.preflight import inserted_number
-from pdem.features.preflight import feature_findings
+from pdem.features.preflight import feature_findings, findings_on_particles
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 from pdem.foundation.memory import (
     BYTES_PER_FACET,
@@ -110,6 +110,7 @@ def preflight(
         *_of_contacts(case, population, moving, meshes),
         *thin_wall_findings(case, moving, meshes),
         *falling_findings(case, population, meshes, ground),
+        *findings_on_particles(case, population, step),
     ]
     of_box = list(deformation_findings(case, population, step, meshes))
     there = walls_present(case, 0)

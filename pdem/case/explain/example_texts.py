@@ -12,7 +12,10 @@ from pdem.foundation.errors import CaseError
 _GROUPS = {
     "start": ("silo", "hopper", "pouring", "bouncing_sphere", "sliding_sphere", "two_spheres"),
     "machines": ("drum", "ball_mill", "conveyor", "screw", "sieve", "die_filling", "rotor", "winnowing"),
-    "laboratory": ("repose", "clusters", "wet_sand", "shear_box", "plane_shear", "rough_incline", "piston"),
+    "laboratory": (
+        "repose", "clusters", "wet_sand", "shear_box", "plane_shear", "rough_incline", "piston",
+        "three_point_bending",
+    ),
     "papers": (
         "h2_impacts", "h2_continuity", "h2_holes", "h2_sliding", "h2_crease", "h2_facet_changes", "h2_mixer",
         "disc_jet", "dosta_silo", "dosta_drum", "dosta_impact",

@@ -28,6 +28,7 @@ from pdem.case.sections.round_walls import ConeWall, CylinderWall, ScrewWall, Sp
 from pdem.case.sections.shapes import Shape
 from pdem.case.sections.stages import Stage
 from pdem.case.sections.walls import MeshWall
+from pdem.features.bonds.section import BondSection
 from pdem.features.external_forces.section import Force
 from pdem.features.fields.section import GridFields, with_defaults
 from pdem.features.insertions.section import Insertion
@@ -92,6 +93,9 @@ class CaseData(Section):
     )
     forces: Annotated[tuple[Force, ...], Field(strict=False)] = entry(
         "Forces on particles besides contacts and gravity.", default=()
+    )
+    bonds: dict[str, BondSection] = entry(
+        "Bonds between spheres by name, from the start of the run on.", default_factory=dict
     )
     motions: dict[str, MovingFrame] = entry(
         "Motions by name, which carry walls and other motions.", default_factory=dict

@@ -65,6 +65,10 @@ class NeighbourLists:
         Number of particles for which the levels were chosen, and number of particles inserted or removed since.
     detections, rebalances : int
         Number of detections, and of load balances that moved particles.
+    pair_distance : float
+        Distance of the particles of pairs (`pdem.engine.id_pairs`) that ghosts are made for [m]; 0: skins are enough.
+    are_asked_for : bool
+        Whether a feature of this rank has asked for new lists at the begin of the next step.
     smallest_radius : float
         Smallest radius of owned particles when lists were built [m].
     """
@@ -79,6 +83,7 @@ class NeighbourLists:
         self.population, self.population_change = 0, 0
         self.detections, self.rebalances = 0, 0
         self.smallest_radius = math.inf
+        self.pair_distance, self.are_asked_for = 0.0, False
         self._reference = np.zeros((0, 3))
         self._skin, self._inverse_inertia, self._reach = np.zeros(0), np.zeros(0), np.zeros(0)
         self._table, self._row_now = np.empty(0, np.int32), np.empty(0, np.int32)
@@ -105,8 +110,17 @@ class NeighbourLists:
         """Count lists that are made after a step; return whether particles have to be sorted before."""
         reorders = self.detections % SORT_EVERY == 0
         self.detections += 1
+        self.are_asked_for = False
         self.wall_margin.note_detection(step)
         return reorders
+
+    def ask_for(self) -> None:
+        """Make lists at the begin of the next step, since pairs that may be in contact have changed on this rank."""
+        self.are_asked_for = True
+
+    def set_pair_distance(self, distance: float) -> None:
+        """Set how far apart particles of pairs may be that the next ghosts are made for [m]."""
+        self.pair_distance = distance
 
     def reorder_next(self) -> None:
         """Sort particles at the next detection."""

@@ -13,6 +13,7 @@ from pdem.contact.walls.contacts import WallContacts
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.containers.records import WallRecords
 from pdem.detection.neighbours import ALL_STAY
+from pdem.numerics.arrays import room_for
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class RankContacts:
         self.ended_energies = ExactSums(ENDED)
         self.quanta: dict[str, float] = {}
         self.keeps_forces = looks_at_contacts(case)
+        self._loads = np.zeros((0, 3)), np.zeros((0, 3))
 
     def count_terms(self, terms: EnergyTerms) -> None:
         """Add the terms of features to the energy sums, at time 0 before the state is loaded."""
@@ -95,6 +97,13 @@ class RankContacts:
     def keep_forces(self, *, keep: bool) -> None:
         """Choose whether the forces of all contacts stay in memory, for output."""
         self.keeps_forces = keep
+
+    def feature_loads(self, count: int) -> tuple[Floats, Floats]:
+        """Return memory for forces and torques of features on a number of particles, (count, 3) each; views."""
+        if len(self._loads[0]) < count:
+            room = room_for(count, len(self._loads[0]))
+            self._loads = np.zeros((room, 3)), np.zeros((room, 3))
+        return self._loads[0][:count], self._loads[1][:count]
 
     def set_chunk_size(self, size: int) -> None:
         """Evaluate pairs in chunks of a size, from the next lists on."""

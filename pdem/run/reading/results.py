@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.case.rules.region_rules import region_of
+from pdem.features.bonds.breaks_file import read_breaks
 from pdem.features.collisions.counted import edges_of, read_collisions
 from pdem.features.registry import PARTICLE_FIELDS
 from pdem.foundation.arguments import path_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.features.bonds.breaks_file import Breaks
     from pdem.features.collisions.counted import CollisionEnergies
     from pdem.foundation.array_types import Booleans, Floats
 
@@ -338,8 +340,7 @@ class Results:
     def field_names(self) -> list[str]:
         """Names of the ``[[fields]]`` that have been written."""
         begin, end = FIELD_FILES.split("*")
-        paths = sorted(self.folder.glob(FIELD_FILES))
-        return [path.name.removeprefix(begin).removesuffix(end) for path in paths]
+        return [path.name.removeprefix(begin).removesuffix(end) for path in sorted(self.folder.glob(FIELD_FILES))]
 
     def fields(self, name: str) -> FieldSeries:
         """Return the averaged continuum fields with a name.
@@ -363,10 +364,14 @@ class Results:
         InputError
             If the case does not count collisions.
         """
-        path = self.folder / COLLISION_FILE
-        if not path.exists():
+        if not (path := self.folder / COLLISION_FILE).exists():
             raise InputError(f"{path}: is not there; give the case output.collision_energies = {{}}")
         return read_collisions(path, edges_of(self.case))
+
+    @property
+    def breaks(self) -> Breaks:
+        """Bonds that have broken until the last snapshot, by time and ids, for a case with bonds."""
+        return read_breaks(self.folder)
 
     @cached_property
     def case(self) -> Case:

@@ -1,0 +1,105 @@
+"""Ghosts that reach so far that both particles of each pair are here, whatever their distance."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.detection.id_table import find_rows, indexed
+from pdem.engine.clusters.steps import cluster_table
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from pdem.engine.id_pairs.pairs_by_id import PairTable
+    from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Integers
+
+SPARE_DISTANCE = 1.1
+"""Distance of particles of pairs for which the next ghosts are made, over the longest one now: pairs may get longer."""
+
+
+def make_ghosts(system: System) -> None:
+    """Make ghosts: all particles that may touch owned ones, and all partners of owned ones in tables. Collective.
+
+    Ghosts that reach as far as skins are enough for most pairs. Where a partner is missing on any rank, ghosts are made
+    again with a longer reach, and the next ones begin with that.
+
+    Raises
+    ------
+    InputError
+        On all ranks, if the partner of a particle is nowhere.
+    """
+    tables = system.features.pair_tables
+    _make(system)
+    if not tables:
+        return
+    while any_missing(system, [_find(system, table) for table in tables]):
+        _make(system)
+
+
+def any_missing(system: System, found: list[tuple[PairTable, Integers, float]]) -> bool:
+    """Tell whether a particle of a pair is missing on any rank, and choose how far the next ghosts reach. Collective.
+
+    `found` has each table with its pairs of which a particle is missing here, and its longest other one [m].
+
+    Raises
+    ------
+    InputError
+        On all ranks, if ghosts reach everywhere already.
+    """
+    here = [float(any(len(pairs) for _, pairs, _ in found)), max(longest for *_, longest in found)]
+    missing, longest = system.exchange.largest(np.array(here)).tolist()
+    if not missing:
+        system.lists.set_pair_distance(SPARE_DISTANCE * longest)
+        return False
+    distance = system.lists.pair_distance
+    if distance > 2.0 * _diagonal(system):
+        raise InputError(system.exchange.first(_text(system, found)))
+    system.lists.set_pair_distance(2.0 * max(distance, float(system.lists.skins.radii[-1])))
+    return True
+
+
+def _diagonal(system: System) -> float:
+    """Return the diagonal of a box around all particles [m]. Collective."""
+    position = system.particles.position
+    ends = np.concatenate((position, -position), axis=1).max(axis=0, initial=-np.inf)
+    ends = system.exchange.largest(ends)
+    return math.hypot(*(ends[:3] + ends[3:]).tolist())
+
+
+def _text(system: System, found: list[tuple[PairTable, Integers, float]]) -> str | None:
+    """Return the message on the first pair whose particle is missing, None if there is none here."""
+    ids = system.particles.column("id")[: system.particles.count + system.particles.ghosts]
+    for table, pairs, _ in found:
+        for pair in pairs[:1].tolist():
+            both = np.array([table.lower[pair], table.higher[pair]])
+            gone = both[~np.isin(both, ids)][0]
+            return (
+                f"{table.name}: particle {gone} of the pair {both[0]}, {both[1]} is on no rank; remove particles with "
+                "simulation.remove, which takes their pairs along"
+            )
+    return None
+
+
+def _make(system: System) -> None:
+    """Make ghosts that reach as far as skins, and as far as `NeighbourLists.pair_distance` from centre to centre."""
+    distance = system.lists.pair_distance
+
+    def reach(radius: Floats, velocity: Floats, position: Floats) -> Any:
+        return np.maximum(system.reach_of(radius, velocity, position), 0.5 * distance)
+
+    particles = system.particles
+    particles.ghosts = 0
+    wanted = system.reach_of if distance == 0.0 else reach
+    system.exchange.make_ghosts(particles, wanted, system.lists.skins.radii, cluster_table(system.clusters))
+
+
+def _find(system: System, table: PairTable) -> tuple[PairTable, Integers, float]:
+    """Let a table find its particles; return it, its pairs without both, and the distance of the longest other one."""
+    particles = system.particles
+    ids = particles.column("id")[: particles.count + particles.ghosts]
+    found = np.empty(2 * len(table), np.int32)
+    find_rows(np.concatenate((table.lower, table.higher)), ids, indexed(ids), found)
+    return table, *table.find_rows(particles, found.astype(np.int64), system.constants.periods)

@@ -1,0 +1,67 @@
+"""Pairs between which there is no contact: they are left out of the lists of contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.detection.neighbours import SEGMENTS
+from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT
+from pdem.numerics.kernels import inlined, prange, threaded_kernel
+
+if TYPE_CHECKING:
+    from pdem.detection.neighbours import NearPairs
+    from pdem.engine.system import System
+    from pdem.foundation.array_types import Int32s, Integers
+
+
+def leave_out_pairs(system: System, near: NearPairs) -> None:
+    """Take pairs without contact out of the pairs of rows that are near each other, in place."""
+    for table in system.features.pair_tables:
+        marked = table.columns.get(NO_CONTACT)
+        if marked is not None and np.any(marked):
+            first, second, begin, found = near
+            leave_out(first, second, begin, found, *table.of_particles, table.rows, marked)
+
+
+@inlined
+def is_left_out(i: int, j: int, starts: Integers, entries: Integers, rows: Integers, marked: Integers) -> bool:
+    """Tell whether row i, of an owned particle, and row j are a pair of the table that is marked."""
+    for place in range(starts[i], starts[i + 1]):
+        pair, side = entries[place] >> 1, entries[place] & 1
+        if rows[pair, 1 - side] == j and marked[pair] != 0:
+            return True
+    return False
+
+
+@threaded_kernel
+def leave_out(
+    first: Int32s, second: Int32s, begin: Integers, found: Integers, starts: Integers, entries: Integers,
+    rows: Integers, marked: Integers,
+) -> None:  # fmt: skip
+    """Take marked pairs out of each segment of near pairs; the others keep their order.
+
+    Parameters
+    ----------
+    first, second, begin, found
+        Near pairs, see `pdem.detection.neighbours.NearPairs`; all but `begin` are written.
+    starts, entries
+        Pairs of each owned particle, see `pdem.engine.id_pairs.by_particle.PairsOfParticles`.
+    rows : (n, 2) array
+        Of the particles of the pairs of a table.
+    marked : (n,) array
+        Not 0 for pairs without contact.
+    """
+    owned = len(starts) - 1
+    for segment in prange(SEGMENTS):
+        kept = begin[segment]
+        for place in range(begin[segment], begin[segment] + found[segment]):
+            i, j = first[place], second[place]
+            if i >= owned:
+                i, j = j, i
+            if i < owned and is_left_out(i, j, starts, entries, rows, marked):
+                continue
+            first[kept], second[kept] = first[place], second[place]
+            kept += 1
+        found[segment] = kept - begin[segment]

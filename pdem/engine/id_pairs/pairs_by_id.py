@@ -1,0 +1,240 @@
+"""A table of pairs of particles by their ids, with columns of numbers: the rows of one rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.containers.id_directory import IdDirectory
+from pdem.containers.records import PairRecords
+from pdem.engine.id_pairs.by_particle import PairsOfParticles, pairs_of_particles
+from pdem.engine.id_pairs.pair_checks import check_pairs
+from pdem.engine.id_pairs.pair_places import longest_branch, write_shifts
+from pdem.numerics.kernels import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.group import Group
+    from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+    from pdem.foundation.fields import Field
+
+    Columns = Mapping[str, NDArray[Any]]
+    Box = tuple[Floats, Floats]
+
+NO_CONTACT = "no_contact"
+"""Column of whole numbers; between the particles of pairs that have another number than 0 there is no contact."""
+
+_WORD = 8
+"""Bytes of each number of a column: pairs go from rank to rank as rows of such numbers."""
+
+
+class PairTable:
+    """Pairs of particles by ids. A rank has each pair of which it owns a particle; two ranks may have the same pair.
+
+    Rows are in the order of the lower ids, those of one lower id in the order of the higher ids. So both ranks of a
+    pair come to the same results, if they compute from the lower to the higher id what belongs to a pair, and add up
+    for a particle in the order of its rows.
+
+    Parameters
+    ----------
+    name : str
+        Of the table, and of its group of a checkpoint.
+    fields : iterable of Field
+        Columns, beside the ids: numbers of 8 bytes.
+    near : bool
+        Whether ranks have both particles of each pair; else one of them may be missing where they are far apart.
+
+    Attributes
+    ----------
+    name : str
+        As given.
+    fields : tuple of Field
+        As given.
+    near : bool
+        As given.
+    lower, higher : (n,) int64 arrays
+        Ids.
+    columns : dict of (n, ...) arrays
+        Values by name of the field.
+    rows : (n, 2) int64 array
+        Rows of both particles, ghosts among them, from the making of lists on until particles get other rows.
+    shift : (n, 3) array
+        What has to be added to the position of the higher end, so that it is the image next to the lower one [m].
+    far : (n,) bool array
+        Whether the particles are about half of a periodic side apart along an axis, so that another image of the higher
+        end is about as near; written with `shift`.
+    of_particles : PairsOfParticles
+        Which pairs each owned particle has.
+
+    Raises
+    ------
+    ValueError
+        If a field has numbers of another size.
+    """
+
+    def __init__(self, name: str, fields: Iterable[Field] = (), *, near: bool = True) -> None:
+        self.name, self.fields, self.near = name, tuple(fields), near
+        for field in self.fields:
+            if np.dtype(field.dtype).itemsize != _WORD:
+                raise ValueError(
+                    f"{name}: pairs have numbers of {_WORD} bytes, and {field.name} has {np.dtype(field.dtype)}; make "
+                    "it float64 or int64"
+                )
+        self._put(self._sorted(np.empty(0, np.int64), np.empty(0, np.int64), {}))
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def __repr__(self) -> str:
+        """Return the name, the number of pairs here, and the columns."""
+        return f"PairTable({self.name}: {len(self)} pairs here; {', '.join(self.columns)})"
+
+    def _sorted(self, lower: Integers, higher: Integers, columns: Columns) -> dict[str, NDArray[Any]]:
+        """Return ids and all columns in the order of the ids; columns that are not given have their default."""
+        order = np.lexsort((higher, lower))
+        values = {field.name: columns.get(field.name, field.allocate(len(lower))) for field in self.fields}
+        types = {field.name: np.dtype(field.dtype) for field in self.fields}
+        return {
+            "lower": lower[order],
+            "higher": higher[order],
+            **{name: np.ascontiguousarray(column[order], types[name]) for name, column in values.items()},
+        }
+
+    def _put(self, columns: dict[str, NDArray[Any]]) -> None:
+        """Have these pairs, which are in order. Their rows are not known yet."""
+        self.lower, self.higher = columns.pop("lower"), columns.pop("higher")
+        self.columns = columns
+        self.rows, self.shift = np.empty((0, 2), np.int64), np.zeros((len(self), 3))
+        self.far = np.zeros(len(self), np.bool_)
+        self.of_particles = PairsOfParticles(np.zeros(1, np.int64), np.empty(0, np.int64))
+
+    def replace(self, lower: Integers, higher: Integers, columns: Columns) -> None:
+        """Have exactly these pairs; columns that are not given have their default. Rows are not known until lists are.
+
+        Parameters
+        ----------
+        lower, higher : (n,) int64 arrays
+            Ids, ``lower < higher``, in any order of the pairs, each pair once.
+        columns : mapping of (n, ...) arrays
+            By name of the field.
+        """
+        self._put(self._sorted(lower, higher, columns))
+
+    def keep(self, stays: Booleans) -> None:
+        """Take out all pairs that are not marked; the others keep their rows."""
+        rows, shift = self.rows, self.shift
+        listed = len(rows) == len(self) and len(self.of_particles.starts) > 1
+        owned = len(self.of_particles.starts) - 1
+        kept = {name: column[stays] for name, column in self.columns.items()}
+        self._put({"lower": self.lower[stays], "higher": self.higher[stays], **kept})
+        if listed:
+            self.rows, self.shift = rows[stays], shift[stays]
+            self.of_particles = pairs_of_particles(self.rows, owned)
+
+    def with_any(self, ids: Integers) -> Booleans:
+        """Tell of each pair whether one of its particles has one of these ids (n,)."""
+        return np.isin(self.lower, ids) | np.isin(self.higher, ids)
+
+    def counted(self, particles: Particles) -> Booleans:
+        """Tell of each pair whether this rank counts it (n,): it owns the lower particle. Each pair is counted once."""
+        return np.isin(self.lower, particles.id)
+
+    def columns_of(self, pairs: Booleans) -> dict[str, NDArray[Any]]:
+        """Return ids and columns of some pairs as a group of a checkpoint has them; copies."""
+        return {
+            "lower": self.lower[pairs],
+            "higher": self.higher[pairs],
+            **{name: column[pairs] for name, column in self.columns.items()},
+        }
+
+    def records(self, pairs: Booleans) -> PairRecords:
+        """Return some pairs on their way to another rank: the numbers of their columns as they are, bit by bit."""
+        some = int(np.count_nonzero(pairs))
+        parts = [self.columns[field.name][pairs].view(np.float64).reshape(some, field.width).T for field in self.fields]
+        return PairRecords(self.lower[pairs], self.higher[pairs], np.concatenate([np.empty((0, some)), *parts]))
+
+    def join(self, records: PairRecords) -> None:
+        """Have pairs that come from other ranks as well. Rows are not known until lists are made."""
+        columns, first = {}, 0
+        for field in self.fields:
+            values = np.ascontiguousarray(records.history[first : first + field.width].T).view(field.dtype)
+            values = values.reshape(len(records.lower), *field.shape)
+            columns[field.name] = np.concatenate((self.columns[field.name], values))
+            first += field.width
+        self.replace(
+            np.concatenate((self.lower, records.lower)), np.concatenate((self.higher, records.higher)), columns
+        )
+
+    def load(self, over: Group, particles: Particles, columns: Columns) -> None:
+        """Have the pairs of a checkpoint or of a new run, of which each rank gives some. Collective.
+
+        Parameters
+        ----------
+        over : Group
+            The ranks.
+        particles : Particles
+            Those that this rank owns; lists need not be made.
+        columns : mapping of (m, ...) arrays
+            ``lower``, ``higher`` and the columns of the pairs that this rank gives; each pair comes from one rank.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if a pair is one of a particle with itself, is there twice, has the higher id first, or has
+            an id that no particle has.
+        """
+        lower, higher = (np.asarray(columns[name], np.int64) for name in ("lower", "higher"))
+        values = {
+            field.name: np.asarray(columns.get(field.name, field.allocate(len(lower))), field.dtype)
+            for field in self.fields
+        }
+        owners = IdDirectory(over, particles.id, np.full(particles.count, over.rank))
+        ends = owners.find(lower), owners.find(higher)
+        check_pairs(self.name, over, (lower, higher), ends)
+        both = np.flatnonzero(ends[1] != ends[0])
+        rows = np.concatenate((np.arange(len(lower)), both))
+        sent = {"lower": lower[rows], "higher": higher[rows]} | {name: one[rows] for name, one in values.items()}
+        mine = over.route(sent, np.concatenate((ends[0], ends[1][both])))
+        self.replace(mine.pop("lower"), mine.pop("higher"), mine)
+
+    def find_rows(self, particles: Particles, found: Integers, box: Box) -> tuple[Integers, float]:
+        """Note where the particles of all pairs are, and which pairs each owned particle has.
+
+        Parameters
+        ----------
+        particles : Particles
+            Owned ones and ghosts.
+        found : (2 n,) int64 array
+            Rows of the lower particles, then of the higher ones; -1 of those that are not here.
+        box : tuple of (3,) arrays
+            Lengths of periodic axes [m], 0 on open ones, and their inverse or 0.
+
+        Returns
+        -------
+        missing : (k,) int64 array
+            Pairs with a particle that should be here.
+        longest : float
+            Largest distance of both particles of a pair, of the others [m].
+        """
+        self.rows = np.ascontiguousarray(found.reshape(2, len(self)).T)
+        self.of_particles = pairs_of_particles(self.rows, particles.count)
+        self.shift, self.far = np.zeros((len(self), 3)), np.zeros(len(self), np.bool_)
+        if not self.near:
+            return np.empty(0, np.int64), 0.0
+        longest = float(longest_branch(*plain(self.rows, particles.column("position"), *box)))
+        return np.flatnonzero((self.rows < 0).any(axis=1)), longest
+
+    def follow(self, packed: Floats, box: Box) -> None:
+        """Write `shift` and `far` for the present positions: packed rows of owned particles and ghosts (N, PACKED)."""
+        write_shifts(*plain(self.rows, packed, *box, self.shift, self.far))
+
+    @property
+    def memory(self) -> int:
+        """Bytes of ids, columns and rows."""
+        arrays = self.lower, self.higher, self.rows, self.shift, *self.of_particles, *self.columns.values()
+        return sum(array.nbytes for array in arrays)

@@ -1,0 +1,182 @@
+"""Limits of the time step by the bonds of a case."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.case.groups.fixed_groups import number_of_fixed
+from pdem.case.groups.particle_files import read_particle_file
+from pdem.case.groups.particle_sources import smallest_radii
+from pdem.case.input_files import contents_of, input_files
+from pdem.features.bonds.bond_steps import BondNetwork, bounded_step, close_packed_step, stable_step
+from pdem.features.bonds.bond_stiffness import damping_coefficients, inverse_inertias, stiffnesses
+from pdem.features.bonds.selection import (
+    bonds_of_all,
+    branches_of,
+    elasticity_of,
+    inverse_masses_of,
+    pair_materials,
+    sections_of,
+)
+from pdem.numerics.geometry_kernels import SPHERE_INERTIA, sphere_mass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.schema import CaseData
+
+    Columns = Mapping[str, NDArray[Any]]
+
+MOST_BONDS = 50_000
+"""Bonds up to which the highest frequency is computed, and not bounded."""
+
+_DIGITS = 5
+"""Digits of a limit that count: the same on all processors."""
+
+
+class BondLimit(NamedTuple):
+    """A limit of the time step by bonds.
+
+    Attributes
+    ----------
+    time : float
+        In s.
+    subject : str
+        Bonds that it holds for, and how it was computed.
+    """
+
+    time: float
+    subject: str
+
+
+def bond_network(case: CaseData, particles: Columns) -> BondNetwork:
+    """Return the bonds among all particles of a case at the start of its run.
+
+    Parameters
+    ----------
+    case : CaseData
+        The case.
+    particles : mapping of str to (n, ...) array
+        Of all ranks, see `.selection.select_bonds`.
+
+    Raises
+    ------
+    CaseError
+        See `.selection.bonds_of_all`.
+    """
+    order = np.argsort(particles["id"], kind="stable")
+    table = {name: column[order] for name, column in particles.items()}
+    pairs, columns = bonds_of_all(case, table)
+    rows = np.searchsorted(table["id"], pairs)
+    inverse = inverse_masses_of(case, table)
+    return BondNetwork(
+        rows, branches_of(case, table["position"], rows), columns.stiffness, columns.damping, inverse,
+        inverse_inertias(inverse, table["radius"]), case.domain.dimension,
+    )  # fmt: skip
+
+
+def limit_of(network: BondNetwork) -> BondLimit:
+    """Return the limit of the step by bonds that are there: exact for some ten thousand, else a bound below it."""
+    number = f"{len(network.rows):,} bonds"
+    if len(network.rows) <= MOST_BONDS:
+        return BondLimit(_rounded(stable_step(network)), number)
+    return BondLimit(_rounded(bounded_step(network)), f"{number}, particle by particle")
+
+
+def _rounded(time: float) -> float:
+    """Return a time without the digits that depend on the processor."""
+    return float(f"{time:.{_DIGITS}g}")
+
+
+def bond_step_limits(case: CaseData) -> tuple[BondLimit, ...]:
+    """Return the limits of the step by the bonds of a case; none without bonds.
+
+    If all particles are in the case, by their positions or in files, the limit is that of their bonds. Where some fill
+    a region, it is that of the smallest spheres in closest packing; the checks before a run compare it with the bonds
+    that there are.
+
+    Raises
+    ------
+    CaseError
+        If a file cannot be read, or particles cannot be joined.
+    """
+    if not case.bonds:
+        return ()
+    sections = case.model_dump_json(include={"bonds", "particles", "materials", "domain"})
+    files = contents_of(input_files(case))
+    return _limits(_Keyed(case, (sections, str(case.path), str(sorted(files.items())))))
+
+
+class _Keyed:
+    """A case, the same as another one if its key is."""
+
+    def __init__(self, case: CaseData, key: tuple[str, ...]) -> None:
+        self.case, self._key = case, key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=8)
+def _limits(keyed: _Keyed) -> tuple[BondLimit, ...]:
+    case = keyed.case
+    given = particles_given(case)
+    if given is not None:
+        return (limit_of(bond_network(case, given)),)
+    return tuple(limit for name in case.bonds for limit in _limits_of_packing(case, name))
+
+
+def particles_given(case: CaseData) -> dict[str, NDArray[Any]] | None:
+    """Return the particles of a case whose groups are all given by positions or files; None if some fill a region.
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    if (
+        not case.particles
+        or any(group.fill is not None or group.shape is not None for group in case.particles)
+        or case.perturbation
+    ):
+        return None
+    parts = []
+    for index, group in enumerate(case.particles):
+        if group.file is not None:
+            read = read_particle_file(case, index)
+            position, radius = read["position"], read["radius"]
+        else:
+            position = np.array(group.positions, dtype=np.float64).reshape(-1, 3)
+            if not isinstance(group.radius, float):
+                return None
+            radius = np.full(len(position), group.radius)
+        count = len(position)
+        material = np.full(count, case.material_index(group.material))
+        fixed = np.full(count, number_of_fixed(case, index))
+        parts.append({"position": position, "radius": radius, "material": material, "fixed": fixed})
+    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {**table, "id": np.arange(len(table["radius"]))}
+
+
+def _limits_of_packing(case: CaseData, name: str) -> Iterator[BondLimit]:
+    """Yield the limits of the smallest spheres of each material that bonds of a kind join, in closest packing."""
+    section, smallest = case.bonds[name], smallest_radii(case)
+    for material in dict.fromkeys(pair_materials(case, name) or smallest):
+        if material not in smallest:
+            continue
+        radius = smallest[material]
+        mass = float(sphere_mass.py_func(case.materials[material].density or 0.0, radius))
+        inertia, length = SPHERE_INERTIA * mass * radius**2, np.array([2.0 * radius])
+        stiffness = stiffnesses(sections_of(section, np.array([radius])), length, elasticity_of(section))
+        inverse = np.array([[1.0 / mass] * 2]), np.array([[1.0 / inertia] * 2])
+        damping = damping_coefficients(stiffness, length, *inverse, section.damping_ratio)
+        time = close_packed_step(stiffness[0], damping[0], float(length[0]), mass, inertia)
+        yield BondLimit(_rounded(time), f"bonds.{name} in closest packing of radius {radius:g} m")

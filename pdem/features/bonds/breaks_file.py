@@ -1,0 +1,126 @@
+"""The file of the bonds that have broken: a line for each, in the order of time and ids."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.features.bonds.potential import MODES
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.files import write_file
+from pdem.output.run_folder import BREAKS_FILE
+from pdem.output.saving import writing
+from pdem.output.summary import counted
+from pdem.report.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.foundation.array_types import Floats, Integers
+
+_HEAD = ("time [s]", "step", "id_1", "id_2", "x [m]", "y [m]", "z [m]", "mode", "energy [J]", "bond")
+_REMEDY = "the run goes on from its last checkpoint once there is room"
+
+
+class Breaks(NamedTuple):
+    """Bonds that have broken, in the order of time and ids.
+
+    Attributes
+    ----------
+    time : (n,) array
+        End of the step in which each has broken [s].
+    step : (n,) array
+        Number of that step.
+    ids : (n, 2) array
+        Of both particles, the lower one first.
+    position : (n, 3) array
+        Middle of the bond [m].
+    mode : (n,) array of str
+        ``"tension"``, ``"shear"``, ``"bending"`` or ``"twist"``.
+    energy : (n,) array
+        What it had stored [J].
+    bond : (n,) array of str
+        Name of its kind.
+    """
+
+    time: Floats
+    step: Integers
+    ids: Integers
+    position: Floats
+    mode: NDArray[Any]
+    energy: Floats
+    bond: NDArray[Any]
+
+
+def breaks_of(events: Mapping[str, NDArray[Any]], names: list[str], step: float) -> Breaks:
+    """Return the breaks of some events (`.broken`), by the names of the kinds and the length of a step [s]."""
+    return Breaks(
+        events["step"] * step,
+        events["step"],
+        np.stack((events["lower"], events["higher"]), axis=1),
+        events["position"],
+        np.array([MODES[mode - 1] for mode in events["mode"].tolist()], dtype=str),
+        events["energy"],
+        np.array([names[kind] for kind in events["kind"].tolist()], dtype=str),
+    )
+
+
+def write_breaks(events: Mapping[str, NDArray[Any]] | None, case: CaseData, step: float, folder: Path) -> None:
+    """Write the events of all ranks into a folder, in place of an earlier file; None is written by nobody.
+
+    Raises
+    ------
+    OutputError
+        If there is no room.
+    """
+    if events is None:
+        return
+    columns = breaks_of(events, list(case.bonds), step)
+    rows = [
+        (repr(time), step, *ids, *map(repr, place), mode, repr(energy), bond)
+        for time, step, ids, place, mode, energy, bond in zip(*(one.tolist() for one in columns), strict=True)
+    ]
+    path = folder / BREAKS_FILE
+    with writing(path, _REMEDY):
+        write_file(path, Table(_HEAD, rows).csv())
+
+
+def read_breaks(folder: Path) -> Breaks:
+    """Return the breaks of a run in a folder.
+
+    Raises
+    ------
+    InputError
+        If there is no file of them.
+    CheckpointError
+        If it is no such file.
+    """
+    path = folder / BREAKS_FILE
+    if not path.exists():
+        raise InputError(f"{path}: is not there; it comes with the first snapshot of a case with [bonds.NAME]")
+    try:
+        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        if tuple(head) != _HEAD:
+            raise ValueError("the first line is another one")
+        texts = np.array(rows, dtype=str).reshape(len(rows), len(_HEAD))
+        numbers = texts[:, [0, 4, 5, 6, 8]].astype(np.float64)
+        return Breaks(
+            numbers[:, 0], texts[:, 1].astype(np.int64), texts[:, 2:4].astype(np.int64), numbers[:, 1:4], texts[:, 7],
+            numbers[:, 4], texts[:, 9],
+        )  # fmt: skip
+    except (OSError, ValueError, StopIteration) as error:
+        raise CheckpointError(
+            f"{path}: is no table of broken bonds of pdem or is damaged ({error}); run the case again"
+        ) from error
+
+
+def breaks_line(count: Integers) -> str:
+    """Return a line for the report on the numbers of bonds that have broken in each mode (4,)."""
+    modes = ", ".join(f"{number} by {mode}" for number, mode in zip(count.tolist(), MODES, strict=True) if number)
+    return f"bonds: {counted(int(count.sum()), 'bond')} broken: {modes}; see {BREAKS_FILE}"

@@ -1,0 +1,107 @@
+"""Rules of the case file on bonds, without opening other files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.sections.materials import split_pair
+from pdem.features.bonds.section import CUT, Metres, NormalStrength
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.features.bonds.section import BondSection
+
+    Location: TypeAlias = tuple[str | int, ...]
+
+
+def bond_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of all bonds; `.selection` finds those of their pairs."""
+    for name, section in case.bonds.items():
+        where: Location = ("bonds", name)
+        yield from _which(case, section, where)
+        yield from _section(section, where)
+        yield from _strength(section, where)
+    if case.bonds:
+        yield from _rest_of_case(case)
+
+
+def _which(case: CaseData, section: BondSection, where: Location) -> Iterator[Problem]:
+    """Yield the problems of the keys that say which spheres are joined."""
+    if (section.between is None) == (section.file is None):
+        yield Problem(where, 'needs exactly one of between = "a-b", with gap, and file, a list of ids')
+        return
+    if section.file is not None:
+        if section.gap is not None:
+            yield Problem((*where, "gap"), "belongs to between; pairs of a file are joined whatever their distance")
+        return
+    if section.gap is None:
+        yield Problem((*where, "gap"), "is missing; give the largest distance of two surfaces that are joined, in m")
+    key = section.between or ""
+    if len({frozenset(pair) for pair in split_pair(key, case.materials)}) != 1:
+        names = list(case.materials)
+        keys = [f"{first}-{second}" for index, first in enumerate(names) for second in names[index:]]
+        hint = nearest_key_hint(key, keys[:20]) if keys else "the case has no materials"
+        yield Problem((*where, "between"), f"must be two names of materials joined by a hyphen; {hint}")
+
+
+def _section(section: BondSection, where: Location) -> Iterator[Problem]:
+    """Yield the problems of the section and of the theory of its shear."""
+    outer, inner = section.radius, section.inner_radius
+    for key, radius in (("radius", outer), ("inner_radius", inner)):
+        if isinstance(radius, float) and radius > 1.0:
+            text = "is a share of the radius of the smaller sphere, at most 1; in m write {metres = ...}"
+            yield Problem((*where, key), text)
+    if inner is not None:
+        if isinstance(inner, Metres) != isinstance(outer, Metres):
+            yield Problem((*where, "inner_radius"), "must be given like radius: both as shares, or both {metres = ...}")
+        elif _number(inner) >= _number(outer):
+            yield Problem((*where, "inner_radius"), f"must be smaller than radius ({_number(outer):g})")
+    if section.section == "springs":
+        for key, default in (("beam_theory", "timoshenko"), ("shear_coefficient", None)):
+            if getattr(section, key) != default:
+                yield Problem((*where, key), 'belongs to section = "beam"; springs have no use for it')
+    elif section.beam_theory == "euler-bernoulli" and section.shear_coefficient is not None:
+        text = 'belongs to beam_theory = "timoshenko"; the beam of Euler and Bernoulli is rigid in shear'
+        yield Problem((*where, "shear_coefficient"), text)
+
+
+def _number(radius: float | Metres) -> float:
+    return radius.metres if isinstance(radius, Metres) else radius
+
+
+def _strength(section: BondSection, where: Location) -> Iterator[Problem]:
+    """Yield the problems of the criterion, and of what it needs."""
+    by_energy = section.criterion == "energy"
+    if by_energy and section.fracture_energy is None:
+        yield Problem((*where, "fracture_energy"), 'is missing; criterion = "energy" needs it, in J/m^2')
+    if not by_energy and section.fracture_energy is not None:
+        yield Problem((*where, "fracture_energy"), f'has no influence on criterion = "{section.criterion}"; remove it')
+    for key in ("tensile_strength", "shear_strength"):
+        given = getattr(section, key)
+        if by_energy and given is not None:
+            yield Problem((*where, key), 'has no influence on criterion = "energy"; remove it')
+        if isinstance(given, NormalStrength) and CUT * given.deviation >= given.mean:
+            text = f"must be less than a third of the mean ({given.mean:g} Pa): strengths are positive"
+            yield Problem((*where, key, "deviation"), text)
+    if section.friction_angle > 0.0 and section.shear_strength is None:
+        yield Problem((*where, "friction_angle"), "adds to shear_strength, which is missing; give it")
+
+
+def _rest_of_case(case: CaseData) -> Iterator[Problem]:
+    """Yield what cannot be together with bonds."""
+    first = next(iter(case.bonds))
+    if case.domain.deformation is not None:
+        text = "cannot be used with bonds: their images do not follow a box that deforms; move walls instead"
+        yield Problem(("domain", "deformation"), text)
+    for index, group in enumerate(case.particles):
+        if group.shape is not None:
+            text = f"is rigid already, and bonds join spheres; give radius in place of shape, or remove bonds.{first}"
+            yield Problem(("particles", index, "shape"), text)
+    for index, insertion in enumerate(case.insertions):
+        if insertion.shape is not None:
+            text = f"cannot be inserted in a case with bonds; give radius in place of shape, or remove bonds.{first}"
+            yield Problem(("insertions", index, "shape"), text)

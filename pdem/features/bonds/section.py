@@ -1,0 +1,157 @@
+"""``[bonds.NAME]``: bonds between spheres, their sections, stiffness, strength and damping."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, entry
+
+CUT = 3.0
+"""Deviations from the mean at which a normal distribution of strengths is cut."""
+
+
+class Metres(Section):
+    """``{metres = ...}``: a radius in m, in place of a share of the smaller sphere."""
+
+    branch: ClassVar[str] = f"{BRANCH}metres"
+    metres: Positive = entry("The radius.", unit="m")
+
+
+def _radius_branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    return Metres.branch if isinstance(value, dict) else f"{BRANCH}share"
+
+
+SectionRadius = Annotated[
+    Annotated[Positive, Tag(f"{BRANCH}share")] | Annotated[Metres, Tag(Metres.branch)], Discriminator(_radius_branch)
+]
+
+
+class WeibullStrength(Section):
+    """``{distribution = "weibull", mean = ..., modulus = ...}``: strengths that scatter by the weakest link.
+
+    Which strength a bond has follows from the ids of its two particles and from `seed`.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}weibull"
+    distribution: Literal["weibull"] = entry("The law of the scatter.")
+    mean: Positive = entry("Mean of the strength.", unit="Pa")
+    modulus: Annotated[float, Field(ge=1.0, le=1000.0)] = entry("Weibull modulus: the larger, the less they scatter.")
+    by: Literal["pair"] = entry("Each pair of particles has its own strength.", default="pair")
+    seed: Seed = entry("Another seed gives other bonds the weak places.", default=0)
+
+
+class NormalStrength(Section):
+    """``{distribution = "normal", mean = ..., deviation = ...}``: normally distributed, cut at three deviations.
+
+    Which strength a bond has follows from the ids of its two particles and from `seed`.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}normal"
+    distribution: Literal["normal"] = entry("The law of the scatter.")
+    mean: Positive = entry("Mean of the strength.", unit="Pa")
+    deviation: Positive = entry("Standard deviation before the cut; less than a third of the mean.", unit="Pa")
+    by: Literal["pair"] = entry("Each pair of particles has its own strength.", default="pair")
+    seed: Seed = entry("Another seed gives other bonds the weak places.", default=0)
+
+
+def _strength_branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    return f"{BRANCH}{value.get('distribution')}" if isinstance(value, dict) else f"{BRANCH}number"
+
+
+Strength = Annotated[
+    Annotated[Positive, Tag(f"{BRANCH}number")]
+    | Annotated[WeibullStrength, Tag(WeibullStrength.branch)]
+    | Annotated[NormalStrength, Tag(NormalStrength.branch)],
+    Discriminator(_strength_branch),
+]
+
+
+class BondSection(Section):
+    """``[bonds.NAME]``: elastic bonds between spheres from the start of the run on, until they break.
+
+    A bond joins two centres like a short rod with a round section: it resists elongation, shear, bending and twist.
+    """
+
+    between: Name | None = entry(
+        'Materials of the spheres that are joined, as "a-b" in either order, if they are nearer than `gap`.',
+        default=None,
+    )
+    gap: NotNegative | None = entry(
+        "Largest distance of the surfaces of two spheres that are joined, in m; spheres that overlap are joined too.",
+        default=None,
+        unit="m",
+    )
+    file: Name | None = entry(
+        "In place of `between` and `gap`: a text file with the ids of two particles in each line, apart by a comma or "
+        "blanks.",
+        default=None,
+    )
+    section: Literal["beam", "springs"] = entry(
+        '"beam": a beam from centre to centre; "springs": springs spread over the section, which are stiffer in shear '
+        "than a slender beam.",
+        default="beam",
+    )
+    beam_theory: Literal["timoshenko", "euler-bernoulli"] = entry(
+        'Of beams: "timoshenko", with shear deformation, or "euler-bernoulli", without.', default="timoshenko"
+    )
+    shear_coefficient: Annotated[float, Field(gt=0.0, le=1.0)] | None = entry(
+        "Share of the section that carries shear in a Timoshenko beam; 0.9 of solid sections unless given, of tubes by "
+        "the formula of Cowper (about 0.5 if they are thin).",
+        default=None,
+    )
+    radius: SectionRadius = entry(
+        "Radius of the section as a share of the radius of the smaller sphere, at most 1, or in m: "
+        "`radius = {metres = 4e-4}`.",
+        default=1.0,
+    )
+    inner_radius: SectionRadius | None = entry(
+        "Inner radius of a tube, given like `radius` and smaller; solid without it.", default=None
+    )
+    youngs_modulus: Positive = entry("Young's modulus of the bonds, in Pa.", unit="Pa")
+    poisson_ratio: Annotated[float, Field(gt=-1.0, lt=0.5)] = entry(
+        "Poisson's ratio of the bonds, in (-1, 0.5); with `youngs_modulus` it gives the shear modulus."
+    )
+    tensile_strength: Strength | None = entry(
+        "Largest tensile stress of the section in Pa, or a distribution; without it bonds do not break by tension and "
+        "bending.",
+        default=None,
+        unit="Pa",
+    )
+    shear_strength: Strength | None = entry(
+        "Largest shear stress of the section in Pa, or a distribution; without it bonds do not break by shear and "
+        "twist.",
+        default=None,
+        unit="Pa",
+    )
+    friction_angle: Annotated[float, Field(ge=0.0, lt=90.0)] = entry(
+        "Compression along a bond adds its stress times the tangent of this angle to `shear_strength`, in degrees.",
+        default=0.0,
+        unit="degrees",
+    )
+    fracture_energy: Positive | None = entry(
+        'With `criterion = "energy"`: stored energy over area at which a bond breaks, in J/m^2.',
+        default=None,
+        unit="J/m^2",
+    )
+    criterion: Literal["stress", "force", "energy"] = entry(
+        '"stress": a bond breaks when the largest stress of its section reaches a strength; "force": when the shares '
+        'of all four strengths add up to 1; "energy": when its stored energy over its area reaches `fracture_energy`.',
+        default="stress",
+    )
+    moment_factor: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
+        "Share of bending and twisting moments that counts in the stresses, from 0 to 1.", default=1.0
+    )
+    damping_ratio: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
+        "Damping of elongation, shear, bending and twist over the critical damping of two free spheres.", default=0.0
+    )
+    contact: Literal["after-break", "always", "never"] = entry(
+        'Contact of two spheres that are joined: "after-break": once the bond is broken; "always": beside the bond; '
+        '"never": not even later.',
+        default="after-break",
+    )

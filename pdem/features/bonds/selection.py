@@ -1,0 +1,264 @@
+"""Which particles bonds join at the start of a run: those of given materials within a gap, or pairs of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.messages import shown_key
+from pdem.case.sections.materials import split_pair
+from pdem.containers.group import on_first_rank
+from pdem.detection.find_pairs import find_pairs
+from pdem.features.bonds.bond_stiffness import Elasticity, RoundSection
+from pdem.features.bonds.kernel import BondColumns
+from pdem.features.bonds.pair_lists import read_pairs
+from pdem.features.bonds.reference import BondModel, EndStates, new_bonds
+from pdem.features.bonds.section import Metres
+from pdem.features.bonds.strengths import strengths_of
+from pdem.foundation.errors import CaseError
+from pdem.numerics.geometry_kernels import sphere_mass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.containers.group import Group
+    from pdem.containers.particles import Particles
+    from pdem.features.bonds.section import BondSection, SectionRadius
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+
+    Columns = Mapping[str, NDArray[Any]]
+
+NEEDED = ("id", "position", "radius", "material", "fixed")
+"""Columns of particles that decide about bonds."""
+
+
+def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) -> tuple[Integers, Integers, BondColumns]:
+    """Return the bonds of a case at the start of its run. Collective.
+
+    Parameters
+    ----------
+    case : CaseData
+        The case.
+    over : Group
+        The ranks.
+    particles : mapping of str to (n, ...) array
+        Of this rank: the columns `NEEDED`; those that move have 0 in ``fixed``, or there is no such column.
+
+    Returns
+    -------
+    lower, higher : (b,) arrays
+        Ids of the ends, the lower one first, sorted. All bonds are on the first rank, other ranks have none.
+    columns : BondColumns
+        Of the bonds.
+
+    Raises
+    ------
+    CaseError
+        On all ranks: see `bonds_of_all`.
+    """
+    mine = {name: np.asarray(particles[name]) for name in NEEDED if name in particles}
+    table = over.collect(mine)
+    found: list[tuple[Integers, BondColumns]] = []
+
+    def on_first() -> None:
+        assert table is not None, "the first rank has all particles"
+        found.append(bonds_of_all(case, table))
+
+    on_first_rank(over, on_first)
+    pairs, columns = found[0] if found else (np.empty((0, 2), np.int64), _no_bonds())
+    return pairs[:, 0], pairs[:, 1], columns
+
+
+def _no_bonds() -> BondColumns:
+    """Return the columns of no bonds."""
+    nobody = EndStates(np.empty((0, 3)), np.empty((0, 2, 4)), np.empty((0, 2)), np.empty((0, 2)))
+    nothing = RoundSection(np.empty(0), np.empty(0))
+    return new_bonds(BondModel(0, Elasticity(1.0, 0.0)), nobody, nothing, np.empty((0, 3)))
+
+
+def bonds_of_all(case: CaseData, particles: Columns) -> tuple[Integers, BondColumns]:
+    """Return the ids (b, 2) and the columns of the bonds among all particles of a case, sorted by id.
+
+    Raises
+    ------
+    CaseError
+        With key, ids and remedy: a file that cannot be used, ids without a particle, no pairs within the gap, a pair
+        that two kinds join, a section wider than a sphere, a bond longer than half of a periodic side, particles
+        that are both fixed.
+    """
+    order = np.argsort(particles["id"], kind="stable")
+    table = {name: column[order] for name, column in particles.items()}
+    rows, kinds = _all_rows(case, table)
+    columns = _no_bonds()
+    parts = [
+        bonds_of_rows(case, name, table, rows[kinds == number]) for number, name in enumerate(case.bonds)
+    ]  # fmt: skip
+    if parts:
+        columns = BondColumns._make(np.concatenate(column) for column in zip(*parts, strict=True))
+    rows = np.concatenate([rows[kinds == number] for number in range(len(case.bonds))] or [rows])
+    pairs = table["id"][rows].astype(np.int64)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    return pairs[order], BondColumns._make(column[order] for column in columns)
+
+
+def _all_rows(case: CaseData, table: Columns) -> tuple[Integers, Integers]:
+    """Return the rows (b, 2) of the ends of all bonds in a table sorted by id, and their kinds (b,)."""
+    rows = [rows_of_kind(case, name, table) for name in case.bonds]
+    kinds = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+    joined = np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
+    order = np.lexsort((kinds, joined[:, 1], joined[:, 0]))
+    ordered = joined[order]
+    same = np.flatnonzero((ordered[1:] == ordered[:-1]).all(axis=1))
+    if len(same):
+        first, second = (list(case.bonds)[kinds[order[same[0] + more]]] for more in range(2))
+        lower, higher = table["id"][ordered[same[0]]].tolist()
+        raise CaseError(
+            f"{case.source}: {shown_key(['bonds', second])}: particles {lower} and {higher} are joined by "
+            f"{shown_key(['bonds', first])} already; let one of both join them"
+        )
+    return joined, kinds
+
+
+def rows_of_kind(case: CaseData, name: str, table: Columns) -> Integers:
+    """Return the rows (b, 2) of the ends of bonds of one kind, in a table of all particles that is sorted by id.
+
+    Raises
+    ------
+    CaseError
+        If its file cannot be used, or if there are none.
+    """
+    section, where = case.bonds[name], f"{case.source}: {shown_key(['bonds', name])}"
+    if section.file is not None:
+        return _rows_of_file(case, name, table)
+    domain, ways = case.domain, case.domain.dimension
+    search = find_pairs(
+        table["position"][:, :ways], table["radius"], skin=section.gap or 0.0, lower=domain.lower[:ways],
+        upper=domain.upper[:ways], periodic=domain.periodic[:ways],
+    )  # fmt: skip
+    first, second = (case.material_index(one) for one in pair_materials(case, name))
+    of_pair = table["material"][search.pairs]
+    wanted = (of_pair == [first, second]).all(axis=1) | (of_pair == [second, first]).all(axis=1)
+    wanted &= ~_both_fixed(table, search.pairs)
+    if not wanted.any():
+        raise CaseError(
+            f"{where}.gap: no two spheres of {section.between} are nearer than {section.gap:g} m at the start of the "
+            "run; enlarge gap, or place the spheres closer together"
+        )
+    return search.pairs[wanted]
+
+
+def pair_materials(case: CaseData, name: str) -> tuple[str, ...]:
+    """Return the names of both materials that bonds of a kind join; none if a file has the pairs."""
+    between = case.bonds[name].between
+    return () if between is None else split_pair(between, case.materials)[0]
+
+
+def _both_fixed(table: Columns, rows: Integers) -> Booleans:
+    """Tell of pairs of rows (b, 2) whether neither particle can move."""
+    fixed = table.get("fixed")
+    both: Booleans = np.zeros((len(rows), 2), dtype=np.bool_) if fixed is None else fixed[rows] > 0
+    return both[:, 0] & both[:, 1]
+
+
+def _rows_of_file(case: CaseData, name: str, table: Columns) -> Integers:
+    """Return the rows (b, 2) of the pairs of a file."""
+    pairs, lines = read_pairs(case, name)
+    ids = table["id"]
+    rows = np.minimum(np.searchsorted(ids, pairs), max(len(ids) - 1, 0))
+    missing = np.argwhere(ids[rows] != pairs) if len(ids) else np.array([[0, 0]])
+    if len(missing):
+        line, end = missing[0]
+        last = f"ids run from {ids[0]} to {ids[-1]}" if len(ids) else "there are none"
+        where = f'{case.source}: {shown_key(["bonds", name, "file"])} = "{case.bonds[name].file}"'
+        raise CaseError(f"{where}: line {lines[line]}: there is no particle {pairs[line, end]}; {last}")
+    return rows.astype(np.int64)
+
+
+def bonds_of_rows(case: CaseData, name: str, table: Columns, rows: Integers) -> BondColumns:
+    """Return the columns of bonds of one kind between rows (b, 2) of a table of particles.
+
+    Raises
+    ------
+    CaseError
+        If a section is wider than a sphere, a bond too long for the box, or both of its ends are fixed.
+    """
+    section, ids = case.bonds[name], table["id"][rows]
+    where = f"{case.source}: {shown_key(['bonds', name])}"
+    branch = branches_of(case, table["position"], rows)
+    _require_short(case, where, branch, ids)
+    radius = table["radius"][rows]
+    inverse = inverse_masses_of(case, table)[rows]
+    rigid = np.flatnonzero(_both_fixed(table, rows))
+    if len(rigid):
+        lower, higher = ids[rigid[0]].tolist()
+        raise CaseError(f"{where}: joins particles {lower} and {higher}, which are both fixed; leave such pairs out")
+    still = np.zeros((len(rows), 2, 4))
+    still[:, :, 0] = 1.0
+    of_kind = BondModel(
+        list(case.bonds).index(name), elasticity_of(section), section.damping_ratio, section.moment_factor
+    )
+    ends = EndStates(branch, still, radius, inverse)
+    round_section = sections_of(section, radius.min(axis=1))
+    _require_narrow(where, round_section.outer, radius.min(axis=1), ids)
+    return new_bonds(of_kind, ends, round_section, strengths_of(section, ids[:, 0], ids[:, 1]))
+
+
+def branches_of(case: CaseData, position: Floats, rows: Integers) -> Floats:
+    """Return the branches (b, 3) from the lower ends to the nearest images of the higher ends [m]."""
+    branch = position[rows[:, 1]] - position[rows[:, 0]]
+    sides = np.subtract(case.domain.upper, case.domain.lower)
+    for axis in np.flatnonzero(case.domain.periodic):
+        branch[:, axis] -= sides[axis] * np.floor(branch[:, axis] / sides[axis] + 0.5)
+    return branch
+
+
+def _require_short(case: CaseData, where: str, branch: Floats, ids: Integers) -> None:
+    """Raise an error if a bond is as long as half of a periodic side, where its image is not the only one."""
+    sides = np.subtract(case.domain.upper, case.domain.lower)[list(case.domain.periodic)]
+    length = np.sqrt((branch**2).sum(axis=1))
+    if len(sides) and len(length) and length.max() >= 0.5 * sides.min():
+        worst = int(length.argmax())
+        lower, higher = ids[worst].tolist()
+        raise CaseError(
+            f"{where}: the bond of particles {lower} and {higher} is {length[worst]:.6g} m long, not less than half of "
+            f"the periodic side of {sides.min():.6g} m; widen the domain, or join nearer particles"
+        )
+
+
+def _require_narrow(where: str, outer: Floats, smaller: Floats, ids: Integers) -> None:
+    """Raise an error if a section is wider than the smaller sphere."""
+    wide = np.flatnonzero(outer > smaller * (1.0 + 1e-12))
+    if len(wide):
+        lower, higher = ids[wide[0]].tolist()
+        raise CaseError(
+            f"{where}.radius: the section of {outer[wide[0]]:g} m is wider than the smaller sphere of particles "
+            f"{lower} and {higher}, of {smaller[wide[0]]:g} m; give at most that, or a share of it without metres"
+        )
+
+
+def inverse_masses_of(case: CaseData, table: Columns) -> Floats:
+    """Return one over the mass of each particle [1/kg], 0 of fixed ones."""
+    density = np.array([one.density or np.inf for one in case.materials.values()])
+    mass = sphere_mass.py_func(density[table["material"]], table["radius"])
+    fixed = table.get("fixed")
+    return np.where(np.zeros(len(mass), bool) if fixed is None else fixed > 0, 0.0, 1.0 / mass)
+
+
+def elasticity_of(section: BondSection) -> Elasticity:
+    """Return the elastic material of a kind of bonds."""
+    family = "springs" if section.section == "springs" else section.beam_theory
+    return Elasticity(section.youngs_modulus, section.poisson_ratio, family, section.shear_coefficient)
+
+
+def sections_of(section: BondSection, smaller: Floats) -> RoundSection:
+    """Return the sections of bonds by the radii of their smaller spheres (b,) [m]."""
+    inner = section.inner_radius
+    return RoundSection(_radii(section.radius, smaller), smaller * 0.0 if inner is None else _radii(inner, smaller))
+
+
+def _radii(given: SectionRadius, smaller: Floats) -> Floats:
+    return np.full(len(smaller), given.metres) if isinstance(given, Metres) else given * smaller

@@ -1,0 +1,51 @@
+"""Strengths of single bonds, which scatter by the ids of their particles."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.features.bonds.section import CUT, NormalStrength, WeibullStrength
+from pdem.numerics.random import keyed_bits, keyed_uniform
+
+if TYPE_CHECKING:
+    from pdem.features.bonds.section import BondSection
+    from pdem.foundation.array_types import Floats, Integers
+
+    Scatter = float | WeibullStrength | NormalStrength | None
+
+TENSILE_STREAM, SHEAR_STREAM = 0x626F6E64, 0x626F6E65
+"""Streams of random numbers of both strengths."""
+
+
+def pair_uniform(seed: int, stream: int, lower: Integers, higher: Integers) -> Floats:
+    """Return a uniform number (n,) from (0, 1) for each pair of ids, which depends on nothing else but the seed."""
+    first = keyed_bits(seed, stream, lower).view(np.int64)
+    return keyed_uniform(seed, first, higher)
+
+
+def scattered(given: Scatter, stream: int, lower: Integers, higher: Integers) -> Floats:
+    """Return the strength of each pair of ids (n,) [Pa], infinite if there is none.
+
+    A Weibull distribution of modulus m has the scale mean / Gamma(1 + 1/m).
+    """
+    if not isinstance(given, (WeibullStrength, NormalStrength)):
+        return np.full(len(lower), math.inf if given is None else given)
+    uniform = pair_uniform(given.seed, stream, lower, higher)
+    if isinstance(given, WeibullStrength):
+        scale = given.mean / math.gamma(1.0 + 1.0 / given.modulus)
+        return scale * (-np.log(uniform)) ** (1.0 / given.modulus)
+    from scipy.special import ndtr, ndtri  # late: it takes longer to import than the rest of a case
+
+    low = ndtr(-CUT)
+    return given.mean + given.deviation * ndtri(low + (1.0 - 2.0 * low) * uniform)
+
+
+def strengths_of(section: BondSection, lower: Integers, higher: Integers) -> Floats:
+    """Return tensile strength, shear strength [Pa] and fracture energy [J/m^2] of bonds by their ids (n, 3)."""
+    energy = math.inf if section.fracture_energy is None else section.fracture_energy
+    tensile = scattered(section.tensile_strength, TENSILE_STREAM, lower, higher)
+    shear = scattered(section.shear_strength, SHEAR_STREAM, lower, higher)
+    return np.stack([tensile, shear, np.full(len(lower), energy)], axis=-1)
