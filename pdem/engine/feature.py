@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class SeriesLine:
-    """What several features look at for one line of the series, computed when the first one asks for it."""
+    """Results that several features share for one line of the series, computed at the first access."""
 
     def __init__(self, system: System, loads: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._system = system
@@ -52,24 +52,24 @@ class SeriesLine:
 
 
 class Feature:
-    """A part of a case beside the motion, and its hooks: each does nothing unless a feature has its own.
+    """A part of a case besides the motion. Its methods are hooks, which do nothing unless a feature overrides them.
 
     Attributes
     ----------
     name : str
-        Under which the engine asks for it: the section of the case file.
+        Name by which the engine looks it up: the section of the case file.
     turn : Turn
-        When it acts at a step.
+        Order of its events among events of the same step.
     needs_forces : bool
-        Whether its events ask for the forces of contacts, which are kept in their steps.
+        Whether its events read the forces of contacts, which then stay in memory in these steps.
     tables : tuple of StateTable
         Its groups of a checkpoint.
     energy_terms : tuple of EnergyTerm
         Terms of the energy balance that it may have, see `pdem.engine.energy_terms`.
     fields : tuple of Field
-        What it remembers of each particle, in cases that have it: see `fields_in`.
+        Its fields of particles, in cases that have it, see `fields_in`.
     table_fields : tuple of str
-        Fields of the general table that are there for it alone; see `uses_table_fields`.
+        Fields of the general table that only this feature uses, see `uses_table_fields`.
     """
 
     name: ClassVar[str]
@@ -82,12 +82,12 @@ class Feature:
 
     @classmethod
     def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
-        """Return the fields that particles of a case have for it: its `fields` if the case has its section.
+        """Return its fields of the particles of a case: `fields` if the case has its section.
 
         Columns of particles, migration, ghosts, checkpoints and snapshots follow from these. A feature with a section
-        of another name, or with defaults that the case sets, has its own function here. Who changes a column writes
-        rows of owned particles; of a field that is ghosted in every step, ghosts have in each what their owners had at
-        its begin.
+        of a different name, or with defaults that depend on the case, overrides this function. The feature writes rows
+        of owned particles; ghosts of a field that is ghosted in every step have the values of their owners at the begin
+        of the step.
         """
         return cls.fields if getattr(case, cls.name, None) else ()
 
@@ -113,7 +113,7 @@ class Feature:
         return NEVER
 
     def act(self, system: System, phases: Phases) -> None:
-        """Let the event of the present step happen. Collective, with columns of particles that are up to date."""
+        """Run the event of the present step. Collective, with up-to-date columns of particles."""
 
     def enter_stage(self, system: System) -> None:
         """Enter the present stage of a loaded state."""
@@ -122,106 +122,106 @@ class Feature:
         """Begin the present stage at the present step."""
 
     def change_stage(self, system: System) -> None:
-        """Change what a stage says that has just begun, between two steps. Collective, with columns up to date."""
+        """Apply the changes of a stage that has just begun, between two steps. Collective, with up-to-date columns."""
 
     def groups(self, system: System) -> Groups:
-        """Return this rank's part of the groups of a checkpoint, those of `tables` that there are."""
+        """Return this rank's part of its groups of a checkpoint, the present ones among `tables`."""
         return {}
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Continue from the groups of a checkpoint; what it lacks begins at the present step. Collective."""
+        """Continue from the groups of a checkpoint; missing state begins at the present step. Collective."""
 
     def totals(self, system: System, local: Groups) -> Groups:
-        """Return those of its groups that ranks add up, from the groups of this rank. Collective."""
+        """Return its groups that are sums over ranks, from the groups of this rank. Collective."""
         return {}
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:
-        """Return the names of those of its `energy_terms` that runs of a case have; by default all."""
+        """Return the names of its `energy_terms` in runs of a case; by default all."""
         return tuple(term.name for term in cls.energy_terms)
 
     def present_terms(self, system: System) -> tuple[str, ...]:
-        """Return the names of those that this run has, on all ranks the same; by default those of its case."""
+        """Return the names of its terms in this run, the same on all ranks; by default `terms_in` its case."""
         return self.terms_in(system.case)
 
     def before_steps(self, system: System) -> None:
-        """Refuse to take steps if something is missing that only a script can give.
+        """Check before steps that a script has provided everything that only a script can provide.
 
         Raises
         ------
         InputError
-            Then, on all ranks.
+            On all ranks, if something is missing.
         """
 
     @property
     def kicks(self) -> bool:
-        """Whether it acts on velocities in every step now, the same on all ranks, by the next two hooks.
+        """Whether it acts on velocities in every step at present, by the next two hooks; the same on all ranks.
 
-        The end of a step and the begin of the next are two passes over the particles then, one step at a time. The
-        engine asks before the first of several steps and when a stage begins, see `Features.find_kicking`.
+        If so, the end of a step and the begin of the next are two passes over the particles, one step at a time. The
+        engine checks it before the first of several steps and when a stage begins, see `Features.find_kicking`.
         """
         return False
 
     def half_kick(self, system: System, time: float, half: float, *, begins: bool) -> None:
-        """Change the velocities of particles that move by themselves, and of clusters, for a time `half` [s].
+        """Change the velocities of particles that no carrier moves, and of clusters, for a time `half` [s].
 
         Called after the kick by contacts at the end of a step, and before that kick at the begin of the next
-        (`begins`), both with the positions, the contact forces and at the `time` [s] between the two.
+        (`begins`), both with the positions and contact forces at the `time` [s] between the two steps.
         """
 
     def load_carriers(self, system: System, dt: float) -> None:
         """Add its forces at the end of a step to the column ``force`` of particles that carriers move, if not clusters.
 
-        The step is `dt` [s] long, 0 where forces are only measured.
+        The step is `dt` [s] long; 0 if forces are only measured.
         """
 
     @property
     def drifts(self) -> bool:
-        """Whether `after_drift` is called, the same in all of a run: it then takes one step at a time."""
+        """Whether `after_drift` is called, constant during a run: the run then takes one step at a time."""
         return False
 
     def after_drift(self, system: System) -> None:
-        """Move on what it remembers of particles, after these have moved, and before ghosts get their values.
+        """Integrate its fields of particles after particles have moved, and before values are sent to ghosts.
 
         Columns have the present positions, and the velocities of the middle of the step.
         """
 
     @property
     def has_forces(self) -> bool:
-        """Whether it has forces on particles, the same in all of a run: it then takes one step at a time."""
+        """Whether it has forces on particles, constant during a run: the run then takes one step at a time."""
         return False
 
     def evaluate_forces(self, system: System, dt: float) -> None:
         """Compute its forces at the present positions: packed rows and fields of owned particles and of ghosts.
 
-        Velocities are those of the middle of the step, which is `dt` [s] long; 0 at the begin of a run.
+        Velocities belong to the middle of the step, which is `dt` [s] long; 0 at the begin of a run.
         """
 
     def add_forces(self, system: System, force: Floats, torque: Floats) -> None:
-        """Add them to those of owned particles (n, 3) [N, N m], for each in an order that no rank and list changes.
+        """Add its forces on owned particles (n, 3) [N, N m], in an order that does not depend on ranks or lists.
 
         Called after `evaluate_forces` for the kick that ends the step, and again if `forces_change`.
         """
 
     def forces_change(self, system: System, dt: float) -> bool:
-        """End the step after its last kick; tell whether the forces are others now, with which the next one begins.
+        """Finish the step after its last kick; return whether its forces have changed for the begin of the next step.
 
-        `add_forces` gives these from then on. Not collective.
+        If so, `add_forces` is called again, with the new forces. Not collective.
         """
         return False
 
     @property
     def pair_tables(self) -> tuple[PairTable, ...]:
-        """Its tables of pairs of particles by ids, the same in all of a run; see `pdem.engine.id_pairs`."""
+        """Its tables of pairs of particles by ids, constant during a run, see `pdem.engine.id_pairs`."""
         return ()
 
     def on_remove_pairs(self, system: System, table: PairTable, ends: Booleans) -> None:
-        """Take note of pairs of a table, marked in an array (n,), that go with particles that are removed."""
+        """Account for pairs of a table that end with removed particles, marked in an array (n,)."""
 
     def error(self, system: System, particle: str, speed: str) -> str:
-        """Return the message on a particle about which it has recorded an error ``(OF_FEATURE, id, its place)``.
+        """Return the message for an error of a particle that it has recorded as ``(OF_FEATURE, id, its index)``.
 
-        `particle` and `speed` are texts that say which it is, and how fast.
+        `particle` and `speed` are texts on the particle and its speed.
         """
         raise NotImplementedError(f"{self.name} records no errors")
 
@@ -230,29 +230,29 @@ class Feature:
         return {}
 
     def add_energies(self, system: System, sums: ExactSums) -> None:
-        """Add what this rank has of its terms now to exact sums by name [J], beside what the next hook gives.
+        """Add this rank's part of its terms to exact sums by name [J], without the results of the next hook.
 
-        What all ranks have the same of is added on the first rank alone. Rows of `RankContacts.ended_energies` are
-        added by the engine.
+        A value that is equal on all ranks is added on the first rank alone. The engine adds the rows of
+        `RankContacts.ended_energies`.
         """
 
     def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:
-        """Return by term what each particle has of it (n,) [J], from columns of particles."""
+        """Return the energy of each particle by term (n,) [J], from columns of particles."""
         return {}
 
     def on_insert(self, system: System, columns: Columns) -> None:
-        """Set its own columns of particles that are inserted, on the first rank: rows of the present step."""
+        """Set its own columns of inserted particles, on the first rank, for the present step."""
 
     def on_remove(self, system: System, columns: Columns) -> None:
-        """Take note of particles of this rank that are removed, by their columns. Collective.
+        """Account for removed particles of this rank, by their columns. Collective.
 
-        Energies that `particle_energies` gives are accounted for by the engine.
+        The engine accounts for the energies of `particle_energies`.
         """
 
     def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
-        """Take note of contacts of this rank that end since particles or walls are taken out.
+        """Account for contacts of this rank that end because particles or walls are removed.
 
-        The reason is a number of `pdem.contact.ends.REASONS`. A contact between ranks is given on both.
+        The reason is an index of `pdem.contact.ends.REASONS`. Both ranks get a contact between ranks.
         """
 
     @property
@@ -277,10 +277,10 @@ class Feature:
         return False
 
     def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
-        """Look at the contacts with walls that have just been evaluated in a step."""
+        """Read the contacts with walls after their evaluation in a step."""
 
     def after_pairs(self, system: System, runs: Integers) -> None:
-        """Look at the contacts between particles that workers have just evaluated, some or all of a step."""
+        """Read the contacts between particles after workers have evaluated some or all of them in a step."""
 
     @property
     def facet_fields(self) -> tuple[Field, ...]:
@@ -293,7 +293,7 @@ class Feature:
 
     @property
     def largest_radius(self) -> float:
-        """Largest radius of particles that it may bring in [m]."""
+        """Largest radius of particles that it may insert [m]."""
         return 0.0
 
     def quantity(self, system: System, owner: str, name: str) -> float:
@@ -305,7 +305,7 @@ class Feature:
         return []
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
-        """Return the values of these columns for a line of the series that is written now. Collective."""
+        """Return the values of these columns for the present line of the series. Collective."""
         return {}
 
     @property
@@ -317,7 +317,7 @@ class Feature:
         """Write a file of its own with a snapshot. Collective."""
 
     def finish(self, system: System, folder: Path) -> list[str]:
-        """Write what is left at the end of a run; return lines for its report. Collective."""
+        """Write remaining output at the end of a run; return lines for its report. Collective."""
         return []
 
 
