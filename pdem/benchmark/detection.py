@@ -157,6 +157,6 @@ def _contacts(search: PairFinder, particles: Particles, reach: Any) -> PairConta
     ids, half = particles.id, slice(0, contacts.candidates, 2)
     lower, higher = ids[contacts.lower[half]], ids[contacts.higher[half]]
     records = PairRecords(lower, higher, np.zeros((LAW.columns, len(lower))))
-    contacts.adopt(records, particles, indexed(ids))
+    contacts.load_state(records, particles, indexed(ids))
     contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
     return contacts

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pdem.numerics.kernel_calls import Call
 
 
-class Between(NamedTuple):
+class PythonHooks(NamedTuple):
     """Python functions that the kernel calls, by the address of a `pdem.numerics.kernel_calls.PythonCall`; 0 for none.
 
     Attributes

@@ -16,7 +16,7 @@ from pdem.contact.step_calls import PairCalls, WallCalls
 from pdem.contact.walls.arguments import NearFacets, WallArguments, WallWork
 from pdem.contact.walls.due_facets import OF_WALLS, count_wall_step
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
-from pdem.contact.walls.search import seen_by_all
+from pdem.contact.walls.search import reduce_worker_results
 from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, SIGNAL, ExchangeCalls
 from pdem.motion.integration import FINE, LOST, STALE
 from pdem.motion.planned_walls import Poses, largest_step
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 OUTCOME = 9
-TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = range(OUTCOME)
+TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, STATUS_AGREED = range(OUTCOME)
 """Results of `take_steps`:
 
 =========================  ========================================================================================
 `TAKEN`                    number of completed steps
-`UNFINISHED`               `EARLY` or `LATE` if workers had no room for all contacts of the step after these, else 0
+`UNFINISHED`               `OWNED_PAIRS` or `GHOST_PAIRS` if the room for contacts of the next step did not suffice
 `CODE`                     largest code of the particles in the last step, see `pdem.motion.integration.FINE`
 `DEEP_WALL`, `DEEP_PAIR`   1 + a particle or candidate whose overlap is beyond the limit, or 0
 `SWAPS`                    number of searches for contacts with walls, each of which swaps the two sets of contacts
 `ENDED`                    contacts with walls that ended in the last step
 `FAILED`                   not 0 if a Python hook failed within the last step
-`BEGUN`                    1 if ranks have agreed on the status of the next step, which needs attention in Python
+`STATUS_AGREED`            1 if ranks have agreed on the status of the next step, which needs attention in Python
 =========================  ========================================================================================
 """
 
-EARLY, LATE = 1, 2
+OWNED_PAIRS, GHOST_PAIRS = 1, 2
 """Contacts among owned particles, and contacts with ghosts."""
 
 PARTS = 8
@@ -71,7 +71,7 @@ def find_and_evaluate(
     tally, near, parameters, surface, motion, work, _, _ = walls.given
     call_kernel(walls.find, (tally, near, parameters, surface, found, work, now, before))
     call_kernel(walls.evaluate, (near, parameters, surface, motion, found, work, now, before))
-    ended, deep = seen_by_all(WallWork(*work).seen)
+    ended, deep = reduce_worker_results(WallWork(*work).seen)
     if ended == 0 or not walls.keeps_account:
         return ended, deep, 0
     add_ended_at_walls(limbs, walls.terms, walls.columns, near, work, before)
@@ -126,7 +126,7 @@ def evaluate_part(
 
 
 @inlined
-def let_messages_get_on(ranks: ExchangeCalls, times: Integers) -> None:
+def progress_messages(ranks: ExchangeCalls, times: Integers) -> None:
     """Let MPI make progress with pending messages."""
     begin = processor_clock()
     call_kernel(ranks.poll, ranks.given)
@@ -134,7 +134,7 @@ def let_messages_get_on(ranks: ExchangeCalls, times: Integers) -> None:
 
 
 @inlined
-def evaluate_early(
+def evaluate_owned_pairs(
     pairs: PairCalls, ranks: ExchangeCalls, parts: int, limbs: Integers, outcome: Integers,
     times: Integers,
 ) -> bool:  # fmt: skip
@@ -146,7 +146,7 @@ def evaluate_early(
     runs, chunks, done = pairs.evaluated[0], (0, pairs.inner), True
     for part in range(parts):
         if ranks.poll != 0:
-            let_messages_get_on(ranks, times)
+            progress_messages(ranks, times)
         begin = processor_clock()
         take_part(runs, chunks, part, parts)
         done = evaluate_part(pairs, False, limbs, outcome, times)
@@ -179,7 +179,7 @@ def count_step_of_ghosts(pairs: PairCalls) -> None:
 
 
 @inlined
-def evaluate_late(pairs: PairCalls, limbs: Integers, outcome: Integers, times: Integers) -> bool:
+def evaluate_ghost_pairs(pairs: PairCalls, limbs: Integers, outcome: Integers, times: Integers) -> bool:
     """Find contacts with ghosts and their forces; return whether the room for contacts sufficed."""
     begin = processor_clock()
     divide_runs(pairs.evaluated[0], pairs.inner, pairs.chunks)
@@ -237,7 +237,7 @@ def begin_among_ranks(ranks: ExchangeCalls, outcome: Integers, times: Integers) 
     agreed = processor_clock()
     times[WAIT] += agreed - asked
     told = (status[AGREED, LISTS] | status[AGREED, SIGNAL] | status[AGREED, ERRORS] | status[FAILURE, 0]) != 0
-    outcome[BEGUN] = 1 if told else 0
+    outcome[STATUS_AGREED] = 1 if told else 0
     if not told:
         call_kernel(ranks.begin_update, ranks.given)
     times[EXCHANGE] += processor_clock() - agreed
@@ -262,13 +262,13 @@ def take_step(
 ) -> int:  # fmt: skip
     """Evaluate the contacts between particles, and integrate with all forces; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
-    if not evaluate_early(pairs, ranks, parts_of(pairs, ghosts, ranks), limbs, outcome, times):
-        return EARLY
+    if not evaluate_owned_pairs(pairs, ranks, parts_of(pairs, ghosts, ranks), limbs, outcome, times):
+        return OWNED_PAIRS
     wait_for_ghosts(ghosts, ranks, outcome, times)
     if pairs.chunks > pairs.inner:
         count_step_of_ghosts(pairs)
-        if not evaluate_late(pairs, limbs, outcome, times):
-            return LATE
+        if not evaluate_ghost_pairs(pairs, limbs, outcome, times):
+            return GHOST_PAIRS
     sum_remaining(pairs, outcome, times)
     return 0
 
@@ -285,7 +285,7 @@ def take_steps(
     most : int
         Number of steps.
     between : tuple
-        Fields of `Between`. Without a hook at the begin of steps, the kernel ends with the first step after which
+        Fields of `PythonHooks`. Without a hook at the begin of steps, the kernel ends with the first step after which
         particles or contacts need attention in Python.
     ranks : tuple
         Fields of `ExchangeCalls`. Steps end before the first one at which a rank needs attention in Python.

@@ -25,7 +25,7 @@ from pdem.continuum.layout import (
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.prefetch import fetch
-from pdem.numerics.simd.shares import PLACED as ROWS
+from pdem.numerics.simd.quantised_weights import PLACED as ROWS
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:

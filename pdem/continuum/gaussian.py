@@ -15,7 +15,7 @@ from pdem.continuum.grid import GAUSSIAN, REACH
 from pdem.continuum.layout import NODE, NODES, WEIGHTS
 from pdem.continuum.spreading import spreading_kernel
 from pdem.numerics.kernel_factory import inlined_closure
-from pdem.numerics.simd.shares import PLACED, box_writer, share_writer
+from pdem.numerics.simd.quantised_weights import PLACED, box_writer, share_writer
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:

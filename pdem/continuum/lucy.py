@@ -13,7 +13,7 @@ from pdem.continuum.layout import NODE, NODES, WEIGHTS
 from pdem.continuum.spreading import spreading_kernel
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
-from pdem.numerics.simd.shares import PLACED
+from pdem.numerics.simd.quantised_weights import PLACED
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:

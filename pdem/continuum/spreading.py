@@ -18,8 +18,8 @@ from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import BRANCHES, ROW, FieldCells, Work
 from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
 from pdem.numerics.kernels import inlined, prange
-from pdem.numerics.simd.shares import AT_ONCE, box_adder
-from pdem.numerics.simd.shares import PLACED as ROWS
+from pdem.numerics.simd.quantised_weights import AT_ONCE, box_adder
+from pdem.numerics.simd.quantised_weights import PLACED as ROWS
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:

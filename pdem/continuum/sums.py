@@ -31,8 +31,8 @@ from pdem.continuum.rows import (
     write_units,
 )
 from pdem.numerics.arrays import LINE_BYTES, line_zeros, room_for
-from pdem.numerics.simd.shares import LARGEST
-from pdem.numerics.simd.shares import PLACED as PLACED_ROWS
+from pdem.numerics.simd.quantised_weights import LARGEST
+from pdem.numerics.simd.quantised_weights import PLACED as PLACED_ROWS
 from pdem.numerics.simd.transposition import LANES
 from pdem.numerics.thread_pool import threads
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pdem.detection.grid_levels import Levels
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import prange, threaded_kernel
-from pdem.numerics.simd.near_lanes import COORDINATES
+from pdem.numerics.simd.distance_filter import COORDINATES
 
 if TYPE_CHECKING:
     import numpy as np

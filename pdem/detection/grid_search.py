@@ -1,4 +1,4 @@
-"""The search of the hierarchical grid: along rows of cells, several spheres at a time (`simd.near_lanes`)."""
+"""The search of the hierarchical grid: along rows of cells, several spheres at a time (`simd.distance_filter`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.detection.grid_levels import Levels
 from pdem.detection.neighbours import SEGMENTS
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import prange, threaded_kernel
-from pdem.numerics.simd.near_lanes import append_lanes, bit_count, near_lanes
+from pdem.numerics.simd.distance_filter import append_lanes, bit_count, distance_filter
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _search_around(
                 begin, end = max(start[base + bucket], after), start[base + bucket + length]
                 for first in range(begin, end, LANES):
                     some = min(end - first, LANES)
-                    mask = near_lanes(spheres, np.uint64(first), some, centre, reach, INFLATION, spans)
+                    mask = distance_filter(spheres, np.uint64(first), some, centre, reach, INFLATION, spans)
                     if mixed:
                         here = _in_row(some, first, levels, level, (row_y, row_z), (column, length), spheres)
                         mask, some = mask & here, bit_count(here)

@@ -20,7 +20,7 @@ from pdem.detection.neighbours import SEGMENTS, NearPairs
 from pdem.detection.rivals.cell_grid import Spheres, touches
 from pdem.numerics.arrays import room_for, with_spare
 from pdem.numerics.kernels import kernel
-from pdem.numerics.simd.near_lanes import COORDINATES
+from pdem.numerics.simd.distance_filter import COORDINATES
 from pdem.numerics.simd.transposition import LANES
 from pdem.numerics.thread_pool import threads
 

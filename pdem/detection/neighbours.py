@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.numerics.kernels import inlined, kernel, prange, threaded_kernel
-from pdem.numerics.simd.places import ROW
+from pdem.numerics.simd.unsigned_index import ROW
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
@@ -57,7 +57,7 @@ class NearPairs(NamedTuple):
 
 
 @inlined
-def of_one_body(i: int, j: int, cluster: Integers) -> bool:
+def in_same_cluster(i: int, j: int, cluster: Integers) -> bool:
     """Return whether two rows belong to one cluster; `cluster` is 0 for single spheres, and may be empty."""
     return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] != 0
 
@@ -89,7 +89,7 @@ def count_entries(
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
-                if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
+                if (i >= owned and j >= owned) or in_same_cluster(i, j, cluster):
                     continue
                 numbers[2 * counts + number_key(i, j, owned)] += 1
                 if i < owned:
@@ -155,7 +155,7 @@ def write_rows(
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
-                if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
+                if (i >= owned and j >= owned) or in_same_cluster(i, j, cluster):
                     continue
                 number = 2 * counts + number_key(i, j, owned)
                 at = numbers[number]

@@ -69,12 +69,12 @@ def migrate_by_id(system: System, contacts: Records) -> Records:
     return pairs.joined(migration.pairs), walls.take(np.isin(walls.id, stayed)).joined(migration.walls)
 
 
-def adopt(system: System, contacts: Records) -> Carried | None:
+def restore_contacts(system: System, contacts: Records) -> Carried | None:
     """Replace the contacts of the present lists by contacts by id; return the contacts with walls."""
     table = system.lists.rows_by_id()
-    system.contacts.pairs.adopt(contacts[0], system.particles, table)
+    system.contacts.pairs.load_state(contacts[0], system.particles, table)
     walls = system.contacts.walls
-    return None if walls is None else walls.adopt(contacts[1], system.particles, table)
+    return None if walls is None else walls.load_state(contacts[1], system.particles, table)
 
 
 def reorder(system: System, walls: Carried | None) -> Carried | None:

@@ -11,20 +11,20 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
 from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_of_workers, longest_step
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
-from pdem.contact.step_calls import Between, PairCalls, WallCalls
+from pdem.contact.step_calls import PairCalls, PythonHooks, WallCalls
 from pdem.contact.steps import (
-    BEGUN,
     CODE,
     COUNTED,
     DEEP_PAIR,
     DEEP_WALL,
-    EARLY,
     ENDED,
     EXCHANGE,
-    LATE,
+    GHOST_PAIRS,
     MOVES,
     OUTCOME,
+    OWNED_PAIRS,
     PAIRS,
+    STATUS_AGREED,
     SUM,
     SWAPS,
     TAKEN,
@@ -171,7 +171,7 @@ class ContactSteps:
     @property
     def agreed(self) -> Integers | None:
         """The all-reduced status for the step after the completed ones, None if ranks have not exchanged it."""
-        return self._ranks.status[AGREED] if self._outcome[BEGUN] else None
+        return self._ranks.status[AGREED] if self._outcome[STATUS_AGREED] else None
 
     @property
     def taken(self) -> int:
@@ -195,7 +195,7 @@ class ContactSteps:
         walls = PythonCall(self._note_walls) if counts or system.features.wall_watchers else None
         waits = updates and self._ranks.finish_update == 0
         ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
-        between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
+        between = PythonHooks(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
         self._note_last_step()
         limbs = system.contacts.ended_energies.limbs
         ranks, pairs = tuple(self._ranks), tuple(self._pairs)
@@ -286,8 +286,8 @@ class ContactSteps:
         numbers = parameters_of(self._parameters, system.constants.periods)
         rest = system.particles, numbers, system.contacts.ended_energies, self.kick
         pairs.storage.resume()
-        found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == LATE, *rest)]
-        if stage == EARLY:
+        found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == GHOST_PAIRS, *rest)]
+        if stage == OWNED_PAIRS:
             self._wait_for_ghosts(updates=updates)
             self._count_step_of_ghosts()
             found.append(pairs.evaluate_runs(pairs.storage.plan(True, pairs.workers), True, *rest))

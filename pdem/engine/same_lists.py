@@ -14,11 +14,11 @@ from pdem.engine.box.stress import end_box_sums
 from pdem.engine.clusters.carried_particles import finish_carried
 from pdem.engine.contact_forces import ContactSteps
 from pdem.engine.step import (
-    Begun,
+    StepStart,
     allreduce_status_or_stop,
     check_drift,
+    drift_and_move_walls,
     facets_are_stale,
-    move_on,
     status_of,
     status_or_stop,
     tune_threads,
@@ -42,7 +42,7 @@ LONGEST = 0.05
 """Wall-clock time of steps between two checks of signals [s]."""
 
 
-def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun | None:
+def advance_with_same_lists(system: System, phases: Phases, last: int) -> StepStart | None:
     """Take steps up to the step `last` at most; each step also begins the next one.
 
     Results have the bits of `pdem.engine.step.advance`. Ends, perhaps before its first step, where `advance` is needed.
@@ -57,7 +57,7 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
     return _take_without_python(system, phases, last, ranks)
 
 
-def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
+def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> StepStart | None:
     """Take steps as `advance_with_same_lists`, without Python within steps; ranks exchange status by these calls."""
     alone, walls = system.exchange.size == 1, _walls_with_plan(system.walls)
     while not alone or not (
@@ -93,14 +93,14 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
     return None
 
 
-def _begun(system: System, agreed: Integers) -> Begun:
+def _begun(system: System, agreed: Integers) -> StepStart:
     """Return the begin of the next step from the all-reduced status; raise if any rank has recorded an error."""
     system.progress.advance()
     if system.progress.pending_drift is not None:
         check_drift(system, system.progress.pending_drift)
     if _walls_with_plan(system.walls) is not None:
         move_walls(system)
-    return Begun(*status_or_stop(system, agreed))
+    return StepStart(*status_or_stop(system, agreed))
 
 
 def _walls_with_plan(walls: MovingWalls | None) -> MovingWalls | None:
@@ -117,9 +117,9 @@ class _StepsWithPython:
     def __init__(self, system: System, phases: Phases, ranks: ExchangeCalls | None) -> None:
         self._system, self._phases, self._ranks = system, phases, ranks
         self._contacts: ContactSteps | None = None
-        self._begun: Begun | None = None
+        self._begun: StepStart | None = None
 
-    def take(self, last: int) -> Begun | None:
+    def take(self, last: int) -> StepStart | None:
         """Take steps as `advance_with_same_lists`."""
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.progress.step < last:
@@ -128,7 +128,7 @@ class _StepsWithPython:
             self._contacts = contacts
             taken = contacts.take(last - system.progress.step, updates=system.exchange.size > 1, begin=begin)
             if contacts.agreed is not None:
-                self._begun = Begun(*status_or_stop(system, contacts.agreed))
+                self._begun = StepStart(*status_or_stop(system, contacts.agreed))
             if self._begun is None and taken:
                 self._note_step(contacts)
             if not taken:
@@ -149,10 +149,10 @@ class _StepsWithPython:
         contacts.note()
         if contacts.taken:
             self._note_step(contacts)
-        stale, alone = move_on(system, self._phases), facets_are_stale(system.contacts, system.lists)
+        stale, alone = drift_and_move_walls(system, self._phases), facets_are_stale(system.contacts, system.lists)
         contacts.note_wall_step()
         if self._ranks is None or alone:
-            self._begun = Begun(*allreduce_status_or_stop(system, stale))
+            self._begun = StepStart(*allreduce_status_or_stop(system, stale))
             self._phases.lap("wait")
             if alone or any(self._begun):
                 return 1

@@ -10,7 +10,7 @@ from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
 from pdem.detection.walls.facets_of_images import images_across_sides
 from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.engine.box.steps import change_box, lists_in_box
-from pdem.engine.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
+from pdem.engine.carried_contacts import migrate_and_carry, migrate_by_id, reorder, restore_contacts
 from pdem.engine.clusters.carried_particles import begin_carried, list_carried
 from pdem.engine.clusters.steps import states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
@@ -38,7 +38,7 @@ _ON_THREADS = ("integrate", "pairs", "walls", "sum")
 """Phases of steps with loops over threads."""
 
 
-class Begun(NamedTuple):
+class StepStart(NamedTuple):
     """The begin of a step: particles have moved, lists have not been checked.
 
     Attributes
@@ -54,7 +54,7 @@ class Begun(NamedTuple):
 
 
 def advance(
-    system: System, phases: Phases, *, ahead: bool = False, keep: bool = False, begun: Begun | None = None
+    system: System, phases: Phases, *, ahead: bool = False, keep: bool = False, begun: StepStart | None = None
 ) -> int:
     """Take one step; return the number of a stop signal, or 0, the same on every rank.
 
@@ -82,7 +82,7 @@ def advance(
     return requested
 
 
-def begin_step(system: System, phases: Phases) -> Begun:
+def begin_step(system: System, phases: Phases) -> StepStart:
     """Begin a step: move particles and walls, and all-reduce the status of ranks. Collective.
 
     Raises
@@ -90,13 +90,13 @@ def begin_step(system: System, phases: Phases) -> Begun:
     BlowUpError
         On all ranks, if any of them has recorded an error.
     """
-    begun = Begun(*allreduce_status_or_stop(system, move_on(system, phases)))
+    begun = StepStart(*allreduce_status_or_stop(system, drift_and_move_walls(system, phases)))
     phases.lap("wait")
     return begun
 
 
-def move_on(system: System, phases: Phases) -> int:
-    """Move particles and walls of this rank to the next step; return the state of lists, see `Begun`."""
+def drift_and_move_walls(system: System, phases: Phases) -> int:
+    """Move particles and walls of this rank to the next step; return the state of lists, see `StepStart`."""
     for feature in system.features.step_actors:
         feature.before_step(system)
     change_box(system)
@@ -210,7 +210,7 @@ def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: 
         contacts = migrate_by_id(system, contacts)
         phases.lap("migrate")
         renew_levels_if_due(system)
-        walls = adopt(system, contacts)
+        walls = restore_contacts(system, contacts)
     _make_lists(system, walls, phases)
 
 
@@ -264,7 +264,7 @@ def rebalance_load(system: System, phases: Phases) -> None:
 def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
     """Make ghosts and all lists for the particles that this rank owns, with these contacts. Collective."""
     system.follow_box()
-    walls = adopt(system, contacts)
+    walls = restore_contacts(system, contacts)
     del contacts  # at the start of a run this is a second copy of all contacts
     _make_lists(system, walls, phases)
 

@@ -143,10 +143,10 @@ class FreeBody:
         row[15:23], row[23] = self.last_load, self.work
         return row
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Restore a saved state."""
         self.place, self.velocity = state[:3].copy(), state[3:6].copy()
-        self.spin.adopt(state[6:15])
+        self.spin.load_state(state[6:15])
         self.last_load, self.work = state[15:23].copy(), float(state[23])
         self._place_before, self._rotation_before = self.place, self.spin.rotation
 

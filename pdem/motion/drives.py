@@ -79,7 +79,7 @@ class Drive(Protocol):
         """Return all variables that change during a run, (`STATE`,)."""
         ...
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Restore a saved state."""
         ...
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.foundation.packed_row import INVERSE_MASS, MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN
 from pdem.numerics.kernels import prange, threaded_kernel
-from pdem.numerics.simd.places import ROW
+from pdem.numerics.simd.unsigned_index import ROW
 
 if TYPE_CHECKING:
     from pdem.containers.particles import Particles

@@ -21,8 +21,8 @@ from pdem.motion.displacement import box_work_of, drifted, went_too_far
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import inlined_geometry, sphere_inverse_inertia, sphere_mass
 from pdem.numerics.kernels import inlined, prange, threaded_kernel
-from pdem.numerics.simd.places import ROW
 from pdem.numerics.simd.prefetch import LINE, fetch
+from pdem.numerics.simd.unsigned_index import ROW
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s
@@ -31,7 +31,7 @@ FINE, STALE, LOST = range(3)
 """Codes that `drift` returns: lists are still valid; a particle has used up its skin; and, from `LOST` on, `LOST` +
 the row of a particle whose displacement in one step exceeds its radius or whose position is not finite."""
 
-STILL = 1e-120
+REST_SPEED = 1e-120
 """A speed below this limit is set to zero [m/s, rad/s]. A particle that friction alone brings to rest slows down by
 the same factor in each step, down to subnormal numbers, with which many processors are slow."""
 
@@ -125,9 +125,9 @@ def prefetch_row(p: int, packed: Floats) -> None:
 
 
 @inlined_geometry
-def without_crawl(speed: float) -> float:
-    """Return a speed, or 0 where it is below `STILL`; NaN is returned unchanged."""
-    return 0.0 if abs(speed) < STILL else speed
+def flush_to_zero(speed: float) -> float:
+    """Return a speed, or 0 where it is below `REST_SPEED`; NaN is returned unchanged."""
+    return 0.0 if abs(speed) < REST_SPEED else speed
 
 
 @inlined_geometry
@@ -144,12 +144,12 @@ def half_kick(
     """Return velocity and angular velocity after force, torque and gravity have acted for a time `half` [s]."""
     gravity, free = motion.gravity, motion.free
     return (
-        without_crawl(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
-        without_crawl(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
-        without_crawl(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
-        without_crawl(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
-        without_crawl(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
-        without_crawl(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
+        flush_to_zero(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
+        flush_to_zero(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
+        flush_to_zero(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
+        flush_to_zero(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
+        flush_to_zero(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
+        flush_to_zero(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
     )
 
 

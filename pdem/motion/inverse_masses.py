@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.numerics.geometry_kernels import inlined_geometry
-from pdem.numerics.simd.places import ROW
+from pdem.numerics.simd.unsigned_index import ROW
 from pdem.numerics.vectors import exact_dot3
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pdem.motion.integration import FINE, LOST, STALE, Motion, Travel, half_kick
 from pdem.numerics.box_images import frame3, images_in, squared_from_reference, wrapped
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
-from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import exact_dot3, get3, put3, row3
 
 if TYPE_CHECKING:

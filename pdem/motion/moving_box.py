@@ -143,9 +143,9 @@ class MovingBox:
         crossed = self.periodic.index(True)
         axes = (crossed, crossed) if gradient == UPRIGHT else (velocity, gradient)
         self._numbers[8:] = *self.centre, *self.periodic, *axes
-        self.adopt(self.state)
+        self.load_state(self.state)
 
-    def adopt(self, state: BoxState) -> None:
+    def load_state(self, state: BoxState) -> None:
         """Restore a saved state."""
         self.state = state
         self._numbers[:8] = *state.lengths, *state.speeds, state.offset, state.offset_speed
@@ -216,7 +216,7 @@ class MovingBox:
             v, g = self.velocity, self.gradient
             turning = 1.0 + 0.5 * time * (rates.strain[v] + rates.strain[g])
             offset_speed = rates.strain[v] * grown[v] * now.offset + rates.shear * turning * lengths[g]
-        self.adopt(BoxState(step, lengths, speeds, now.offset, offset_speed, now.shear, rates))
+        self.load_state(BoxState(step, lengths, speeds, now.offset, offset_speed, now.shear, rates))
         return self.gradient_at(step) - before
 
     def images(self, step: int) -> Floats:

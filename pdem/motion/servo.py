@@ -179,7 +179,7 @@ class ServoDrive:
         row[23:] = self.work, self.travel_before
         return row
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Restore a saved state."""
         self.travel, self.rate = state[13:15].tolist()
         self.last_load = state[15:23].copy()

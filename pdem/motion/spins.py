@@ -54,7 +54,7 @@ class Spin(Protocol):
         """Return attitude (4), angular momentum (3), travel and its rate, (9,)."""
         ...
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Restore a saved state."""
         ...
 
@@ -87,7 +87,7 @@ class NoSpin:
         """Return zeros."""
         return np.zeros(9)
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Ignore the state."""
 
 
@@ -134,7 +134,7 @@ class AxisSpin:
         """Return angle and rate."""
         return np.array((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, self.angle, self.rate))
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Restore angle and rate."""
         self.angle, self.rate = state[7:].tolist()
         self.rotation = self._line.turned(self.angle, 0.0).rotation
@@ -198,7 +198,7 @@ class TopSpin:
         """Return attitude and angular momentum."""
         return np.array((*self.attitude, *self.momentum, 0.0, 0.0))
 
-    def adopt(self, state: Floats) -> None:
+    def load_state(self, state: Floats) -> None:
         """Restore attitude and angular momentum."""
         w, x, y, z = state[:4].tolist()
         self._stand((w, x, y, z))

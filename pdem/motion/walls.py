@@ -341,7 +341,7 @@ class MovingWalls:
     def adopt_driven(self, state: Floats) -> None:
         """Restore a saved state of the driven walls; `place` then moves them."""
         for drive, row in zip(self.driven, state, strict=True):
-            drive.adopt(row)
+            drive.load_state(row)
         self._times = -math.inf, -math.inf
 
     def note_places(self) -> None:

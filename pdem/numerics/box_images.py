@@ -172,7 +172,7 @@ def _crossings(d: Vector, half: float, box: Images) -> tuple[float, Vector]:
 
 
 @inlined
-def nearest_way(d: Vector, box: Images) -> Vector:
+def minimum_image_of_box(d: Vector, box: Images) -> Vector:
     """Return the displacement to the nearest image from the displacement to any image."""
     across, turns = _crossings(d, 0.5, box)
     return _less(d, across, turns, box.across, box.period)

@@ -143,7 +143,7 @@ def _poses(
     """Return the poses of the walls of a case; poses of driven walls follow from the state."""
     drives = drives_of(case, meshes, clocks)
     for wall, row in zip(state.get("wall", ()), state.get("state", ()), strict=True):
-        drives[int(wall)].adopt(row)
+        drives[int(wall)].load_state(row)
     return [
         drives[number].now(time)
         if number in drives

@@ -60,7 +60,7 @@ def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
             walls.driven = [drives[wall] for wall in walls.drives]
             give_bodies(old, drives, constants.gravity)
             for drive, row in zip(walls.driven, (one.state() for one in driven), strict=True):
-                drive.adopt(row)
+                drive.load_state(row)
         with system.with_constants(constants):
             yield
     finally:

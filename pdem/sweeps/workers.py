@@ -168,7 +168,7 @@ class _Workers:
                         self._processes.append(process.popen)
                 outcome = process.play(number)
                 if outcome is None:  # the process died
-                    outcome = JobOutcome(STOPPED) if self._stops else JobOutcome(FAILED, process.last_words())
+                    outcome = JobOutcome(STOPPED) if self._stops else JobOutcome(FAILED, process.stderr_tail())
                     process.close()
                     process = None
             self._finish(number, outcome)
@@ -198,7 +198,7 @@ class _Process:
         except (OSError, ValueError):
             return None
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """Return the exit code of the process and the last lines of its standard error."""
         code = self.popen.wait()
         self._stderr.seek(0)

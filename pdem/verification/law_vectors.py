@@ -14,7 +14,7 @@ from pdem.contact.law.check import STEP
 from pdem.contact.law.parts import Contact, Load, NormalPart, tuple_type
 from pdem.numerics.function_trials import place_of
 from pdem.numerics.simd.columns import column_reader, column_writer
-from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.unsigned_index import offset
 from pdem.numerics.user_functions import compiled
 from pdem.verification.law_proof import Proof, functions_of
 

@@ -112,14 +112,14 @@ class Charges(Feature):
 @pytest.fixture
 def changing_charges(with_feature, monkeypatch):
     """Have `Charges` change at the begin of each step."""
-    begin = step.move_on
+    begin = step.drift_and_move_walls
 
     def changed(system, phases):
         system.features.get(Charges).begin(system)
         return begin(system, phases)
 
-    monkeypatch.setattr(step, "move_on", changed)
-    monkeypatch.setattr(same_lists, "move_on", changed)
+    monkeypatch.setattr(step, "drift_and_move_walls", changed)
+    monkeypatch.setattr(same_lists, "drift_and_move_walls", changed)
     return with_feature(Charges)
 
 

@@ -15,7 +15,7 @@ from pdem.engine.phases import Phases
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.foundation.packed_row import PACKED, SPEED
 from pdem.motion.fixed_particles import HeldRows
-from pdem.motion.integration import STILL
+from pdem.motion.integration import REST_SPEED
 from pdem.numerics.sums import ExactSums
 
 pytestmark = pytest.mark.compiles
@@ -109,7 +109,7 @@ class AsIfFree:
         turn = particles.torque[rows] * inverse_inertia
         for name, rate, free in (("velocity", push, slice(0, 3)), ("angular_velocity", turn, slice(3, 6))):
             speed = particles[name][rows] + constants.free[free] * 0.5 * dt * rate
-            particles[name][rows] = np.where(np.abs(speed) < STILL, 0.0, speed)
+            particles[name][rows] = np.where(np.abs(speed) < REST_SPEED, 0.0, speed)
 
 
 def carry(run, carriers):

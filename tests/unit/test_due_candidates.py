@@ -15,7 +15,7 @@ from pdem.engine import contact_forces
 from pdem.foundation.packed_row import PACKED, SIZE
 from pdem.motion.moving_blocks import BLOCK, LONGEST
 from pdem.numerics.kernels import _OPTIONS
-from pdem.numerics.simd.due_lanes import DUE_LANES, _plain_append, append_due
+from pdem.numerics.simd.threshold_filter import DUE_LANES, _plain_append, append_due
 
 SEEDS = st.integers(0, 2**32 - 1)
 

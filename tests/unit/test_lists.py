@@ -81,7 +81,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     touching = np.flatnonzero(rng.random(lists.candidates) < 0.6)
     known = ids[lists.lower[touching]], ids[lists.higher[touching]]
     history = rng.random((LAW.columns, len(touching)))
-    lists.adopt(PairRecords(*known, history), before, indexed(before.id))
+    lists.load_state(PairRecords(*known, history), before, indexed(before.id))
     lists.take_candidates(pairs_of_candidates(lists), before, ended)
     assert not ended.limbs.any()
 
@@ -89,7 +89,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     after = particles_of(np.concatenate((ids[:owned][order], rng.permutation(ids[owned:]))), ghosts)
     near = pairs_of(rng, rows, share)
     by_ids = PairContacts(LAW)
-    by_ids.adopt(PairRecords(*known, history), after, indexed(after.id))
+    by_ids.load_state(PairRecords(*known, history), after, indexed(after.id))
     lists.carry(before)
     lists.renumber(np.argsort(order).astype(np.int32))
     found = {}

@@ -53,7 +53,7 @@ class Rank:
         self.lists.take_candidates(near_of(self.particles, known), self.particles, self.lost)
         mine = np.isin(known, own).any(axis=1)
         records = PairRecords(known[mine, 0], known[mine, 1], history[:, mine])
-        self.lists.adopt(records, self.particles, indexed(own))
+        self.lists.load_state(records, self.particles, indexed(own))
         self.lists.take_candidates(pairs_of_candidates(self.lists), self.particles, self.lost)
         assert not self.lost.limbs.any()
 

@@ -23,7 +23,7 @@ from pdem.detection.neighbours import NearPairs
 from pdem.foundation.packed_row import PACKED, SIZE
 from pdem.motion.integration import FINE, Motion, StepColumns, drift
 from pdem.numerics.kernels import plain
-from pdem.numerics.simd.due_lanes import ALWAYS, DUE_LANES
+from pdem.numerics.simd.threshold_filter import ALWAYS, DUE_LANES
 from pdem.numerics.sums import ExactSums
 
 

@@ -188,7 +188,7 @@ def test_how_fast_a_wall_turns_is_told(rate):
     assert f"info: wall box: turns at {sign}2.094 rad/s, {sign}20 revolutions per minute" in found
 
 
-STILL = "domain.gravity=[0, 0, 0]"
+REST_SPEED = "domain.gravity=[0, 0, 0]"
 
 
 def test_gravity_that_was_forgotten():
@@ -205,7 +205,7 @@ def test_gravity_that_was_forgotten_of_an_insertion_at_rest():
         '[[insertions]]\nname = "feed"\nmaterial = "grain"\nradius = 0.005\ncount = 30\nevery = 0.1\n'
         "region = {lower = [-0.05, -0.05, 0.1], upper = [0.05, 0.05, 0.2]}\n"
     )
-    lines = warned(box() + feed, STILL, "particles=[]")
+    lines = warned(box() + feed, REST_SPEED, "particles=[]")
     assert any("nothing moves: no gravity, no velocity of what comes in, no wall that moves" in one for one in lines)
 
 
@@ -227,7 +227,7 @@ def test_gravity_that_was_forgotten_of_an_insertion_at_rest():
     ],
 )
 def test_what_moves_without_gravity_is_no_mistake(moves):
-    found = findings(box(), STILL, moves)
+    found = findings(box(), REST_SPEED, moves)
     assert not any("nothing moves" in one.message for one in found)
     if "stages" not in moves:
         assert any(one.subject == "gravity" and one.level == "info" for one in found)

@@ -35,7 +35,7 @@ from pdem.contact.walls.search import SEEN, search_kernel
 from pdem.contact.walls.stages import WALL_COLUMNS
 from pdem.engine.clusters.steps import contact_parameters
 from pdem.numerics.kernels import plain
-from pdem.numerics.simd.due_lanes import DUE_LANES
+from pdem.numerics.simd.threshold_filter import DUE_LANES
 from pdem.numerics.sums import ExactSums
 
 pytestmark = pytest.mark.compiles

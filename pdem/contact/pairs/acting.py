@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.contact.pairs.stages import shortest_way
+from pdem.contact.pairs.stages import minimum_image
 from pdem.foundation.packed_row import PACKED, PLACE
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import inlined_geometry
@@ -76,7 +76,7 @@ def write_way(c: int, source: PairSources, to: PairWays) -> Vector:
     to_any = (
         packed[there] - packed[here], packed[there + 1] - packed[here + 1], packed[there + 2] - packed[here + 2]
     )  # fmt: skip
-    way = shortest_way(to_any, source.period, source.inverse, images_in(source.images))
+    way = minimum_image(to_any, source.period, source.inverse, images_in(source.images))
     to.first[c], to.second[c] = i, j
     for axis in range(3):
         to.centre[c, axis], to.branch[c, axis] = packed[here + axis], way[axis]

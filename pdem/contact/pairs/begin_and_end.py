@@ -19,9 +19,9 @@ from pdem.contact.pairs.stages import APART, TOO_DEEP
 from pdem.contact.pairs.stretched import lasts_of, ruptures_of
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
-from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
-from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.threshold_filter import ALWAYS, NEVER
 from pdem.numerics.simd.transposition import LANES, whole_lanes
+from pdem.numerics.simd.unsigned_index import offset
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw

@@ -25,7 +25,7 @@ from pdem.contact.pairs.layout import (
     history_column,
 )
 from pdem.numerics.kernel_factory import inlined_closure
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.sums import LIMBS, add_part
 from pdem.numerics.vectors import exact_dot3, get3
 

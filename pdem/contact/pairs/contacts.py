@@ -25,7 +25,7 @@ from pdem.motion.fixed_particles import HeldRows
 from pdem.motion.integration import FINE, pack, unpack
 from pdem.numerics.arrays import line_zeros, room_for, with_spare
 from pdem.numerics.kernels import plain
-from pdem.numerics.simd.marked_first import MOST
+from pdem.numerics.simd.stable_partition import MOST
 from pdem.numerics.simd.transposition import LANES
 from pdem.numerics.thread_pool import threads
 
@@ -130,7 +130,7 @@ class PairContacts(PairReadings):
         self._carried.append(records, ids, radius, rows)
         self.storage.append(records.history)
 
-    def adopt(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
+    def load_state(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
         """Replace all contacts, for the next lists, by records that name particles by id.
 
         Parameters

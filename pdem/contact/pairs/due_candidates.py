@@ -22,9 +22,9 @@ from pdem.motion.moving_blocks import LONGEST
 from pdem.numerics.arrays import with_spare
 from pdem.numerics.box_images import images_in
 from pdem.numerics.kernels import inlined, kernel
-from pdem.numerics.simd.due_lanes import DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due, make_due
 from pdem.numerics.simd.listed_rows import GROUP, listed_rows_to_columns
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.threshold_filter import DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due, make_due
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import dot3, square_root
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def squared_speed(p: int, packed: Floats) -> float:
 
 
 @inlined
-def longest_way(first: int, last: int, dt: float, packed: Floats) -> float:
+def largest_displacement(first: int, last: int, dt: float, packed: Floats) -> float:
     """Return the largest displacement in the last step [m] of the packed rows from `first` to `last` - 1."""
     squared = 0.0
     for p in range(first, last):
@@ -217,13 +217,13 @@ def longest_way(first: int, last: int, dt: float, packed: Floats) -> float:
 @inlined
 def add_step_of_all(dt: float, owned: int, rows: int, packed: Floats, path: Floats) -> None:
     """Add the largest displacement of owned particles and ghosts in the last step to the path of all."""
-    add_step(ALL, max(path[STEP], longest_way(owned, rows, dt, packed)), path)
+    add_step(ALL, max(path[STEP], largest_displacement(owned, rows, dt, packed)), path)
 
 
 @kernel
 def longest_step(owned: int, dt: float, packed: Floats) -> float:
-    """Return `longest_way` of the owned particles, for Python."""
-    return longest_way(0, owned, dt, packed)
+    """Return `largest_displacement` of the owned particles, for Python."""
+    return largest_displacement(0, owned, dt, packed)
 
 
 @kernel

@@ -13,9 +13,9 @@ from pdem.detection.neighbours import sort_row
 from pdem.motion.integration import FINE, FixedColumns, Motion, Travel, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
 from pdem.numerics.kernels import inlined, prange, uncounted_kernel
-from pdem.numerics.simd.marked_first import MOST, marked_first
-from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.simd.row_sums import sum_loads
+from pdem.numerics.simd.stable_partition import MOST, stable_partition
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import put3
 from pdem.numerics.workers import share_of
 
@@ -42,7 +42,7 @@ def touching_first(begin: int, end: int, entry: Int32s, candidates: Candidates) 
 def order_row(begin: int, end: int, entry: Int32s, candidates: Candidates) -> int:
     """Move the touching candidates of a particle to the front, sorted by the partners' ids; return their number."""
     if end - begin <= MOST:
-        behind = begin + marked_first(entry, begin, end - begin, candidates.force_index)
+        behind = begin + stable_partition(entry, begin, end - begin, candidates.force_index)
     else:
         behind = touching_first(begin, end, entry, candidates)
     sort_row(begin, behind, candidates.lower, candidates.higher, candidates.ids, entry)

@@ -13,9 +13,9 @@ import numpy as np
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.numerics.kernels import inlined, prange, threaded_kernel
-from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
-from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.threshold_filter import ALWAYS, NEVER
 from pdem.numerics.simd.transposition import LANES, whole_lanes
+from pdem.numerics.simd.unsigned_index import offset
 
 if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Candidates, Chunks, Contacts

@@ -83,7 +83,7 @@ def present_forces(
     """
     touching, copies = pairs.touching, _copies(pairs, particles)
     alone = PairContacts(pairs.law)
-    alone.adopt(pairs.records(particles), copies, indexed(copies.id))
+    alone.load_state(pairs.records(particles), copies, indexed(copies.id))
     ended, kick = ExactSums(ENDED), _no_kick(copies.count)
     near = NearPairs.of(pairs.lower[touching], pairs.higher[touching])
     alone.take_candidates(near, copies, ended)

@@ -49,7 +49,7 @@ from pdem.motion.time_step import TimeStep
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.columns import column_reader, column_writer
-from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.unsigned_index import offset
 from pdem.numerics.user_functions import compiled
 from pdem.numerics.vectors import cross3, dot3, get3, put3, scale3
 

@@ -46,7 +46,7 @@ from pdem.contact.law.contact_law import MOST_COEFFICIENTS
 from pdem.foundation.packed_row import NUMBERS, PACKED
 from pdem.motion.moving_blocks import COLUMNS
 from pdem.numerics.kernels import inlined
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.unsigned_index import ROW, offset
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw

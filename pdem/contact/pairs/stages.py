@@ -56,12 +56,12 @@ from pdem.contact.pairs.layout import (
 )
 from pdem.foundation.packed_row import PACKED
 from pdem.motion.inverse_masses import inverse_mass_along
-from pdem.numerics.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
+from pdem.numerics.box_images import frame3, images_in, minimum_image_of_box, nearest_in_frame, nearest_motion, power
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import cross3, dot3, get3, minus3, put3, square_root
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ _gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 
 
 @inlined
-def shortest_way(d: Vector, period: Floats, frequency: Floats, images: Any) -> Vector:
+def minimum_image(d: Vector, period: Floats, frequency: Floats, images: Any) -> Vector:
     """Return the displacement from a centre to the nearest image of a second one [m], from that to any image.
 
     `images` come from `pdem.numerics.box_images.images_in`.
     """
     if images is not None:
-        return nearest_way(d, images)
+        return minimum_image_of_box(d, images)
     return (
         nearest_image(d[0], period[0], frequency[0]),
         nearest_image(d[1], period[1], frequency[1]),
@@ -96,7 +96,7 @@ def relative_motion(d: Vector, v: Vector, period: Floats, frequency: Floats, ima
     """Return displacement [m] and relative velocity [m/s] to the nearest image of a second centre, from any image."""
     if images is not None:
         return nearest_motion(d, v, images)
-    return shortest_way(d, period, frequency, images), v
+    return minimum_image(d, period, frequency, images), v
 
 
 @inlined
@@ -106,7 +106,7 @@ def distance_vector(work: Floats, w: int, parameters: StepParameters, images: An
         there, here = (frame3(work, w + X_J, STRIDE, images.frame), frame3(work, w + X_I, STRIDE, images.frame))
         return nearest_in_frame(minus3(there, here), images.frame)
     d = minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE))
-    return shortest_way(d, parameters.period, parameters.frequency, images)
+    return minimum_image(d, parameters.period, parameters.frequency, images)
 
 
 @inlined

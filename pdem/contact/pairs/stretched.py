@@ -8,7 +8,7 @@ from pdem.contact.law.coefficients import remembering_reader
 from pdem.contact.law.elastic import gap_of
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK, row_of
-from pdem.contact.pairs.stages import shortest_way
+from pdem.contact.pairs.stages import minimum_image
 from pdem.foundation.packed_row import MATERIAL, PLACE, SIZE
 from pdem.numerics.box_images import images_in
 from pdem.numerics.kernel_factory import inlined_exactly
@@ -46,7 +46,7 @@ def lasts_of(law: ContactLaw) -> Any:
             packed[j + PLACE] - packed[i + PLACE], packed[j + PLACE + 1] - packed[i + PLACE + 1],
             packed[j + PLACE + 2] - packed[i + PLACE + 2],
         )  # fmt: skip
-        d = shortest_way(way, parameters.period, parameters.frequency, images_in(parameters.images))
+        d = minimum_image(way, parameters.period, parameters.frequency, images_in(parameters.images))
         return square_root(exact_dot3(d, d)) <= ri + rj + allowed
 
     return lasts

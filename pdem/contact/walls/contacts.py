@@ -23,7 +23,7 @@ from pdem.detection.walls.facets_of_images import join_lists
 from pdem.motion.time_step import UNIT_RATE
 from pdem.numerics.arrays import room_for, with_spare
 from pdem.numerics.kernels import plain
-from pdem.numerics.simd.due_lanes import DUE_LANES, make_due
+from pdem.numerics.simd.threshold_filter import DUE_LANES, make_due
 from pdem.numerics.sums import ExactSums
 from pdem.numerics.thread_pool import threads
 
@@ -166,7 +166,7 @@ class WallContacts(WallReadings):
         return Carried(owner.astype(np.int32), self._records_of(particles, owner, rows))
 
     @staticmethod
-    def adopt(records: WallRecords, particles: Particles, table: Int32s) -> Carried:
+    def load_state(records: WallRecords, particles: Particles, table: Int32s) -> Carried:
         """Return contacts for new lists from records that name particles by id.
 
         `table` is the table of ids of the particles, see `pdem.detection.id_table.indexed`.
@@ -245,7 +245,7 @@ class WallContacts(WallReadings):
         rest = given.found[0], given.work, *given.record
         self.find_kernel(given.tally, given.near, given.parameters, given.surface, *rest)
         self.law_kernel(given.near, given.parameters, given.surface, given.motion, *rest)
-        self.ended, deep = search.seen_by_all(WallWork(*given.work).seen)
+        self.ended, deep = search.reduce_worker_results(WallWork(*given.work).seen)
         if self.ended and self.law.has_ledger:
             ended.count(self.ended * len(self.accounts[0]))
             add_ended(ended.limbs, *self.accounts, given.near, given.work, given.record[1])

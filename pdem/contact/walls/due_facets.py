@@ -14,8 +14,8 @@ import numpy as np
 from pdem.contact.pairs.due_candidates import MARGIN, ROUNDING, STEP
 from pdem.motion.integration import prefetch_row
 from pdem.numerics.kernels import inlined
-from pdem.numerics.simd.due_lanes import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.threshold_filter import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due
+from pdem.numerics.simd.unsigned_index import ROW, offset
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import FacetRange

@@ -11,7 +11,7 @@ from pdem.contact.walls.arguments import NearFacets, WallWork
 from pdem.contact.walls.search import ENDED
 from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 from pdem.numerics.kernels import kernel
-from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
+from pdem.numerics.simd.threshold_filter import ALWAYS, NEVER
 from pdem.numerics.sums import add_exactly
 from pdem.numerics.workers import share_of
 

@@ -23,7 +23,7 @@ from pdem.motion.surfaces import CENTRE, LEAST_TANGENT, VELOCITY
 from pdem.motion.surfaces import SPIN as SURFACE_SPIN
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import inlined
-from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.unsigned_index import offset
 from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 
 if TYPE_CHECKING:

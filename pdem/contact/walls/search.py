@@ -26,8 +26,8 @@ from pdem.contact.walls.stretched import stretched_of
 from pdem.foundation.packed_row import MATERIAL, PACKED, PLACE, SIZE
 from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
 from pdem.numerics.kernels import inlined, kernel, prange
-from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.simd.transposition import LANES, whole_lanes
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _search_kernel(law: ContactLaw | None) -> Any:
 
 
 @kernel
-def seen_by_all(seen: Integers) -> tuple[int, int]:
+def reduce_worker_results(seen: Integers) -> tuple[int, int]:
     """Reduce the results of workers: the number of ended contacts, and the largest `DEEP`."""
     ended = deep = 0
     for worker in range(seen.shape[1]):

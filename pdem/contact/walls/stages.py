@@ -51,7 +51,7 @@ from pdem.numerics.geometry_kernels import SPHERE_INERTIA, inlined_geometry
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pdem.contact.walls.search import SEEN
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
 from pdem.foundation.array_types import Floats, Int32s, Integers
 from pdem.numerics.arrays import line_zeros, with_spare
-from pdem.numerics.simd.due_lanes import DUE_LANES
+from pdem.numerics.simd.threshold_filter import DUE_LANES
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pdem.contact.law.elastic import gap_of
 from pdem.foundation.packed_row import MATERIAL, PACKED, PLACE, SIZE
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernel_factory import inlined_exactly
-from pdem.numerics.simd.places import ROW
+from pdem.numerics.simd.unsigned_index import ROW
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found, SurfaceArrays

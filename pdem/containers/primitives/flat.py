@@ -14,7 +14,7 @@ from pdem.containers.primitives.frames import (
     frame_of,
     placed,
     quads_of_grid,
-    turned_over,
+    reversed_orientation,
 )
 
 if TYPE_CHECKING:
@@ -131,13 +131,13 @@ def blade(plate: Plate, deviation: float) -> Parts:
     upper = quads_of_grid(grids[1])
     if not plate.thickness:
         return all_placed([upper], frame, plate.centre)
-    parts = [upper, *turned_over([quads_of_grid(grids[0])])]
+    parts = [upper, *reversed_orientation([quads_of_grid(grids[0])])]
     for end in (0, 1):  # across the axis
         strip = quads_of_grid(np.stack([grids[0][end], grids[1][end]]))
-        parts += [strip] if end == 0 else turned_over([strip])
+        parts += [strip] if end == 0 else reversed_orientation([strip])
     for edge in (0, -1):  # along the axis
         strip = quads_of_grid(np.stack([grids[0][:, edge], grids[1][:, edge]]))
-        parts += turned_over([strip]) if edge == 0 else [strip]
+        parts += reversed_orientation([strip]) if edge == 0 else [strip]
     return all_placed(parts, frame, plate.centre)
 
 

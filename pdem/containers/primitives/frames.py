@@ -50,7 +50,7 @@ def all_placed(parts: Parts, frame: Floats, centre: Sequence[float]) -> Parts:
     return [placed(part, frame, centre) for part in parts]
 
 
-def turned_over(parts: Parts) -> Parts:
+def reversed_orientation(parts: Parts) -> Parts:
     """Return facets with opposite normals."""
     return [part[:, ::-1] for part in parts]
 
@@ -106,7 +106,7 @@ def ends(lower: Floats, upper: Floats, caps: str) -> Parts:
     """Return the discs that close the rims (n, 3) of a round body: `caps` is "both", "lower", "upper" or "none"."""
     parts: Parts = []
     if caps in ("both", "lower"):
-        parts += turned_over(disc(lower))
+        parts += reversed_orientation(disc(lower))
     if caps in ("both", "upper"):
         parts += disc(upper)
     return parts

@@ -20,9 +20,9 @@ from pdem.containers.primitives.frames import (
     circle,
     ends,
     frame_of,
+    reversed_orientation,
     ring,
     sides_of,
-    turned_over,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def cone(axis: Axis, radii: tuple[float, float], length: float, caps: str, devia
     parts: Parts = []
     for one, other in pairwise(rings):
         part = _from_ring_to_ring(one, other)
-        parts += part if rising else turned_over(part)
+        parts += part if rising else reversed_orientation(part)
     lower, upper = (rings[0], rings[-1]) if rising else (rings[-1], rings[0])
     closed = _closable(caps, *radii)
     return all_placed(parts + ends(lower, upper, closed), frame_of(axis[1]), axis[0])

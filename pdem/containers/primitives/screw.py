@@ -19,9 +19,9 @@ from pdem.containers.primitives.frames import (
     disc,
     frame_of,
     quads_of_grid,
+    reversed_orientation,
     ring,
     sides_of,
-    turned_over,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def screw(measures: Screw, deviation: float) -> Parts:
     if measures.shaft:
         parts += _shaft(measures, cells)
     if measures.left:
-        parts = turned_over([part * np.array([1.0, -1.0, 1.0]) for part in parts])
+        parts = reversed_orientation([part * np.array([1.0, -1.0, 1.0]) for part in parts])
     return all_placed(parts, frame_of(measures.axis), measures.centre)
 
 
@@ -191,11 +191,11 @@ def _blade(measures: Screw, cells: ScrewCells) -> Parts:
     upper, lower = (_sheet(plane, cells.radii, heights + shift) for shift in (half, -half))
     if not measures.thickness:
         return [_triangles(upper)]
-    parts = [_triangles(upper), *turned_over([_triangles(lower)])]
+    parts = [_triangles(upper), *reversed_orientation([_triangles(lower)])]
     for end in (0, -1):
         strip = quads_of_grid(np.stack([lower[:, end], upper[:, end]]))
-        parts += turned_over([strip]) if end == 0 else [strip]
-    parts += turned_over([quads_of_grid(np.stack([lower[-1], upper[-1]]))])
+        parts += reversed_orientation([strip]) if end == 0 else [strip]
+    parts += reversed_orientation([quads_of_grid(np.stack([lower[-1], upper[-1]]))])
     if not measures.shaft:
         parts += [quads_of_grid(np.stack([lower[0], upper[0]]))]
     return parts
@@ -219,7 +219,7 @@ def _shaft(measures: Screw, cells: ScrewCells) -> Parts:
     plane = radius * directions_at(cells.angles)
     heights = _heights(measures, cells)
     parts = disc(ring(plane / radius, radius, half))
-    parts += turned_over(disc(ring(plane / radius, radius, -half)))
+    parts += reversed_orientation(disc(ring(plane / radius, radius, -half)))
     columns = [_column(measures, heights[corner::count]) for corner in range(count)]
     facets: dict[int, list[Floats]] = {}
     for corner in range(count):

@@ -316,7 +316,7 @@ def count_spheres(spheres: int, taken: Integers, bucket_of: Int32s, start: Int32
 
 
 @kernel
-def hash_the_crowded(counts: Int32s, cells: WallSideCells) -> int:
+def hash_dense_levels(counts: Int32s, cells: WallSideCells) -> int:
     """Replace crowded wide cells of dense levels by narrow, hashed ones, by the `counts` of the buckets.
 
     Returns the number of buckets if there are such levels, and all counts must be repeated; else 0.

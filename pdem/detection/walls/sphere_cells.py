@@ -70,9 +70,9 @@ class SphereCells:
         if taken > len(self.order):
             self._make_slots(with_spare(taken))
         self._lay_out(centres, bounds, join=True)
-        if kernels.hash_the_crowded(self.start, self.cells) > 0:  # heaps: levels must not share cells
+        if kernels.hash_dense_levels(self.start, self.cells) > 0:  # heaps: levels must not share cells
             self._lay_out(centres, bounds, join=False)
-            buckets = kernels.hash_the_crowded(self.start, self.cells)
+            buckets = kernels.hash_dense_levels(self.start, self.cells)
             if buckets > 0:
                 self._count(centres, buckets)
         kernels.sort_spheres(

@@ -78,7 +78,7 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
         lacking = tuple(stored["lacking"].tolist()) if "lacking" in stored else Memory().lacking
         memory = Memory(means, lacking, float(stored["mean_resistance"]))
     system.box.drive.resume((diameter, density), memory, half_steps)
-    box.adopt(
+    box.load_state(
         BoxState(
             int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),
             float(stored["offset_speed"]), float(stored["shear"]), _rates(stored["rates"]),

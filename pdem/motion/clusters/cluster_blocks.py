@@ -20,9 +20,9 @@ from pdem.motion.rigid_rotation import angular_velocity_by, matrix_of, turned
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.simd.columns import column_reader, column_writer
-from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.simd.prefetch import LINE, fetch
 from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import get3, put3
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from pdem.motion.inverse_masses import write_tensor
 from pdem.motion.rigid_rotation import to_space_by
 from pdem.numerics.box_images import images_in, in_frame, power
 from pdem.numerics.geometry_kernels import inlined_geometry
-from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import exact_cross3, exact_plus3, get3
 
 if TYPE_CHECKING:

@@ -38,9 +38,9 @@ from pdem.motion.rigid_rotation import to_space_by
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.simd.columns import column_writer
-from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.simd.prefetch import fetch
 from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes, whole_rows
+from pdem.numerics.simd.unsigned_index import ROW, offset
 from pdem.numerics.vectors import exact_cross3, exact_plus3, get3, put3
 
 if TYPE_CHECKING:

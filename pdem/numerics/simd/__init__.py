@@ -37,7 +37,7 @@ which the processor predicts wrongly every other time.
 
 **Bits instead of branches.** The search of the grid tests eight spheres together and sets a bit for each sphere nearby.
 The numbers of these spheres are packed to the front of a vector, which is written as a whole; the next vector
-overwrites the unused lanes (`near_lanes`).
+overwrites the unused lanes (`distance_filter`).
 
 Everything here has a plain equivalent in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.numerics.kernels import _OPTIONS
-from pdem.numerics.simd.marked_first import MOST, _plain, marked_first
+from pdem.numerics.simd.stable_partition import MOST, _plain, stable_partition
 
 
 @numba.njit(**_OPTIONS)
 def put_first(numbers, first, count, marks):
-    return marked_first(numbers, np.uint64(first), count, marks)
+    return stable_partition(numbers, np.uint64(first), count, marks)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 20), st.integers(0, MOST), st.integers(1, 40))

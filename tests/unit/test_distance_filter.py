@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.numerics.kernels import _OPTIONS
-from pdem.numerics.simd.near_lanes import COORDINATES, _plain_append, _plain_mask, append_lanes, bit_count, near_lanes
+from pdem.numerics.simd.distance_filter import (
+    COORDINATES,
+    _plain_append,
+    _plain_mask,
+    append_lanes,
+    bit_count,
+    distance_filter,
+)
 from pdem.numerics.simd.transposition import LANES
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -17,7 +24,7 @@ MANY = 40
 
 @numba.njit(**_OPTIONS)
 def mask_of(spheres, first, count, centre, reach, slack, span):
-    return near_lanes(spheres, np.uint64(first), count, centre, reach, slack, span)
+    return distance_filter(spheres, np.uint64(first), count, centre, reach, slack, span)
 
 
 @numba.njit(**_OPTIONS)

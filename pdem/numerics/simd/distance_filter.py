@@ -73,7 +73,7 @@ def _typed_mask(
     return types.int64(spheres, types.uint64, types.int64, three, number, number, three), _generate_mask
 
 
-near_lanes = intrinsic_or_plain(_typed_mask, _plain_mask)
+distance_filter = intrinsic_or_plain(_typed_mask, _plain_mask)
 """Function for kernels that returns a bit mask of the spheres near a given sphere; the lowest bit is the first one.
 
 Parameters

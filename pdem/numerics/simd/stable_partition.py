@@ -66,7 +66,7 @@ def _typed(context: Any, numbers: Any, first: Any, count: Any, marks: Any) -> An
     return types.int64(numbers, types.uint64, types.int64, marks), _generate
 
 
-marked_first = intrinsic_or_plain(_typed, _plain)
+stable_partition = intrinsic_or_plain(_typed, _plain)
 """Function for kernels that moves the marked numbers of a list to its front; returns how many numbers are marked.
 
 The order among marked and among unmarked numbers stays the same.
