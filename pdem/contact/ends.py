@@ -1,4 +1,4 @@
-"""Why contacts end: they separate, what holds their bodies together ruptures, or one of the bodies is taken out."""
+"""Ends of contacts: the bodies separate, their bridge or adhesion ruptures, or one of the bodies is removed."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 REASONS = ("separated", "ruptured", "particle removed", "wall removed")
-"""Why a contact has ended: its bodies have separated; they were apart, and what held them together, such as a bridge of
-liquid, has ruptured; a particle, or the wall, has been taken out."""
+"""Reasons for the end of a contact: its bodies have separated; its bodies were apart, and an attraction such as a
+liquid bridge has ruptured; a particle has been removed; the wall has been removed."""
 
 SEPARATED, RUPTURED, PARTICLE_REMOVED, WALL_REMOVED = range(len(REASONS))
 
 EVENT = ("first", "second", "wall", "reason")
-"""Columns of events: ids of the particles, -1 in place of the second one at a wall, and the number of that, else -1."""
+"""Columns of events: ids of both particles (-1 for a wall), number of the wall (-1 for two particles), reason."""
 
 
 class ContactEnds:
-    """Contacts that have ended on this rank: how many for which reason, and which, if somebody asks for a list.
+    """Contacts that have ended on this rank: their numbers by reason, and a list of them on request.
 
     Parameters
     ----------
     law : ContactLaw
-        Its kernels tell ruptures from separations, see `ContactLaw.tells_ends`.
+        The law of the case. Its kernels distinguish ruptures from separations, see `ContactLaw.tells_ends`.
     ids : callable
         Returns the ids of owned particles and ghosts in their present rows.
 
     Attributes
     ----------
     counts : (2, reasons) int64 array
-        Between particles and with walls, of all steps until now.
+        Numbers of ended contacts of all steps so far: between particles (row 0) and with walls (row 1), by reason.
     """
 
     def __init__(self, law: ContactLaw, ids: Callable[[], Integers]) -> None:
@@ -52,7 +52,7 @@ class ContactEnds:
         self._events: list[Integers] | None = None
 
     def count_pairs(self, runs: Integers, ended: Floats, candidates: tuple[Int32s, Int32s], packed: Floats) -> None:
-        """Count contacts between particles that workers have just ended, see `pdem.contact.pairs.begin_and_end`."""
+        """Count the contacts between particles that workers have ended in this step, see `EndWatcher.count_pairs`."""
         numbers = runs[:, ENDED]
         if not numbers.any():
             return
@@ -63,7 +63,7 @@ class ContactEnds:
         self.add(ids[candidates[0][rows]], ids[candidates[1][rows]], np.full(len(rows), -1), codes < 0.0)
 
     def count_walls(self, contacts: Evaluated, table: Floats, wall_material: Int32s, present: Booleans) -> None:
-        """Count contacts with walls that nothing continues in the last evaluation."""
+        """Count the contacts with walls that have ended in the last evaluation."""
         room = int(contacts.before.counts[: len(contacts.near.near)].sum())
         found = np.empty((3, room), np.int64)
         many = ended_at_walls(self._law)(contacts, table.reshape(-1), wall_material, present, found)
@@ -71,7 +71,7 @@ class ContactEnds:
         self.add(self._ids()[row], np.full(many, -1), wall, reason)
 
     def add(self, first: Integers, second: Integers, wall: Integers, reason: Any) -> None:
-        """Count contacts that have ended, by the columns of `EVENT`."""
+        """Count contacts that have ended, given the columns `EVENT`, and append them to the list on request."""
         reasons = np.broadcast_to(np.asarray(reason, np.int64), first.shape)
         for place, chosen in enumerate((wall < 0, wall >= 0)):
             self.counts[place] += np.bincount(reasons[chosen], minlength=len(REASONS))
@@ -79,17 +79,17 @@ class ContactEnds:
             self._events.append(np.stack((first, second, wall, reasons)))
 
     def take_events(self) -> Integers:
-        """Return the events since the last call (columns of `EVENT`, n), from the first call on."""
+        """Return the events since the last call (rows `EVENT`, n columns); the first call starts the list."""
         events, self._events = self._events, []
         return np.concatenate([np.zeros((len(EVENT), 0), np.int64), *(events or [])], axis=1)
 
 
 @cache
 def ended_at_walls(law: ContactLaw) -> Any:
-    """Make the kernel that lists contacts with walls that nothing continues.
+    """Make the kernel that lists the contacts with walls that have ended in the last evaluation.
 
-    It takes `Evaluated`, the pair table, flat, materials of walls, which walls are present, and the array (3, n) for
-    the row of the particle, the wall and the reason; it returns how many contacts there are.
+    Its arguments are `Evaluated`, the flat pair table, the materials of walls, whether each wall is present, and the
+    array (3, n) to which it writes the row of the particle, the wall and the reason. It returns the number of contacts.
     """
     may_stretch, gap, width = law.may_stretch, gap_of(law), law.width
     read = remembering_reader(law, range(law.width), {name: law.place(name) for name in law.remembered})

@@ -6,7 +6,7 @@ term on this rank comes from one of three sources, which all end in exact sums:
 * `Feature.add_energies`: energies that follow from the present state of the feature;
 * `Feature.particle_energies`: energies of each particle that follow from its columns. When particles leave, stored
   energy goes to ``outflow``; accounts of the remaining roles, which have to be summed as well, stay in their terms;
-* a row of `RankContacts.ended_energies`, for a term that is `summed`: the feature adds to it as time goes on
+* a row of `RankContacts.ended_energies`, for a term that is `summed`: the feature adds to it during the run
   (``system.contacts.ended_energies.add(name, values)``), and checkpoints hold it.
 """
 
@@ -46,9 +46,9 @@ class EnergyTerm(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the term and its column.
     role : Role
-        What it is in the balance.
+        Role of the term in the balance.
     of_state : bool
         Whether it follows from the present state alone: it is available without a balance as well
         (``output.energies = false``).
@@ -79,8 +79,8 @@ ENGINE_TERMS = (
     *_terms(Role.SUPPLIED, "wall_work"),
     *_terms(Role.REMOVED, "outflow", "stages"),
 )
-"""Terms of particles, of contacts, of walls that move or are free bodies, and of what comes and goes, in the order of
-their columns."""
+"""Terms of particles, contacts, moving walls, free bodies, and of inserted or removed particles, in the order of their
+columns."""
 
 OPTIONAL = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "stages")
 """Terms of the engine that only some cases have."""

@@ -1,7 +1,7 @@
-"""Forces and torques of features on particles, step by step, beside those of contacts: see `Feature.has_forces`.
+"""Forces and torques of features on particles, in each step beside contact forces: see `Feature.has_forces`.
 
-They are evaluated where those of contacts are, at the same positions and velocities, and act with these: half a kick
-ends the step, and the columns ``force`` and ``torque``, by which the next one begins, have the sum of both.
+They are evaluated at the same positions and velocities as contact forces, and act together with contact forces: half a
+kick ends the step, and the columns ``force`` and ``torque``, by which the next step begins, hold the sum of both.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FeatureLoads(NamedTuple):
     Attributes
     ----------
     force, torque : (n, 3) arrays
-        In N and N m.
+        Forces [N] and torques [N m].
     """
 
     force: Floats
@@ -42,7 +42,7 @@ class KickedColumns(NamedTuple):
     material, radius : (n,) arrays
         Index of the material, radius [m].
     velocity, angular_velocity : (n, 3) arrays
-        Written [m/s, rad/s].
+        Velocities [m/s] and angular velocities [rad/s], which are written.
     """
 
     material: Int32s
@@ -52,7 +52,7 @@ class KickedColumns(NamedTuple):
 
 
 def evaluate_forces(system: System, dt: float, phases: Phases, *, waits: bool) -> None:
-    """Let features compute their forces; before that wait for ghosts if they are on their way (`waits`)."""
+    """Let features compute their forces; first wait for ghosts if their update is still in transit (`waits`)."""
     if not system.features.forcing:
         return
     if waits and system.exchange.size > 1:
@@ -65,7 +65,7 @@ def evaluate_forces(system: System, dt: float, phases: Phases, *, waits: bool) -
 
 
 def act_forces(system: System, dt: float, phases: Phases) -> None:
-    """Let the forces of features end a step, and add those that begin the next one to the columns of forces."""
+    """Apply the half kick of features that ends a step, and add their forces to the columns for the next step."""
     features = system.features.forcing
     if not features:
         return
@@ -82,7 +82,7 @@ def act_forces(system: System, dt: float, phases: Phases) -> None:
 
 
 def _sums(system: System) -> FeatureLoads:
-    """Return the sums of the forces of all features, feature by feature."""
+    """Return the sums of the forces and torques of all features, in the order of the features."""
     count = system.particles.count
     force, torque = system.contacts.feature_loads(count)
     force[:], torque[:] = 0.0, 0.0
@@ -92,7 +92,7 @@ def _sums(system: System) -> FeatureLoads:
 
 
 def _kick(system: System, half: float, loads: FeatureLoads) -> None:
-    """Let loads act on the particles that move by themselves for a time `half` [s]."""
+    """Apply loads for a time `half` [s] to the particles that move by themselves."""
     constants, own, held = system.constants, system.particles, system.contacts.pairs.held
     rows = system.contacts.pairs.free_rows if held.any_owned else np.empty(0, np.int32)
     count = len(rows) if held.any_owned else own.count
@@ -111,7 +111,7 @@ def kick_row(
     p: int, half: float, loads: FeatureLoads, columns: KickedColumns, density: Floats, inverse_inertia: Floats,
     motion: Motion,
 ) -> None:  # fmt: skip
-    """Kick one particle, as contacts do."""
+    """Apply a half kick to one particle, as for contact forces."""
     inverse_mass = 1.0 / sphere_mass(density[columns.material[p]], columns.radius[p])
     v, w, force, torque = columns.velocity, columns.angular_velocity, loads.force, loads.torque
     u0, u1, u2, s0, s1, s2 = half_kick(
@@ -127,7 +127,7 @@ def kick_by_loads(
     half: float, count: int, rows: Int32s, loads: FeatureLoads, columns: KickedColumns, density: Floats,
     inverse_inertia: Floats, still: Floats, free: Floats,
 ) -> None:  # fmt: skip
-    """Let forces and torques act on particles for a time `half` [s].
+    """Apply forces and torques to particles for a time `half` [s].
 
     Parameters
     ----------
@@ -136,15 +136,15 @@ def kick_by_loads(
     count : int
         Number of particles.
     rows : (count,) int32 array
-        Their rows; empty for the first ones.
+        Rows of the particles; an empty array means the first `count` particles.
     loads, columns
         See `FeatureLoads` and `KickedColumns`; plain tuples of their fields.
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     inverse_inertia : (n,) array
-        Of owned particles [1/(kg m^2)].
+        One over the moment of inertia of owned particles [1/(kg m^2)].
     still : (3,) array
-        Zeros: gravity acts with contacts.
+        Zeros for gravity, which acts in the kick by contacts.
     free : (6,) array
         1 for free degrees of freedom, else 0.
     """

@@ -1,4 +1,4 @@
-"""Contacts with which a new run begins: they act at its first step, or the run is refused."""
+"""Contacts at the start of a new run: each contact has to act in the first step, or the run is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InitialContacts:
     Parameters
     ----------
     pairs : (n, 2) int64 array
-        Lower and higher id of contacts between particles of which this rank owns one.
+        Lower and higher id of the contacts between particles with at least one particle owned by this rank.
     walls : (m, 2) int64 array
         Id of the particle and number of the wall of contacts with walls.
     """
@@ -34,18 +34,18 @@ class InitialContacts:
 
     @classmethod
     def of(cls, system: System, contacts: Records | None) -> InitialContacts:
-        """Return the contacts that a system has loaded; none of a run that is continued."""
+        """Return the contacts that a system has loaded; an empty object for a run that is continued (None)."""
         if contacts is None:
             return cls(np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int64))
         return cls(*_keys(system, contacts))
 
     def follow(self, system: System) -> None:
-        """Require that all of them act at the first step, and let what they lose count from here. Collective.
+        """Require that all contacts act in the first step, and set their accounts of losses to zero. Collective.
 
         Raises
         ------
         InputError
-            On all ranks, naming the particles of one that does not.
+            On all ranks, with the particles of the first contact that does not act.
         """
         if not system.exchange.largest(np.array([len(self._pairs) + len(self._walls)]))[0]:
             return
@@ -54,7 +54,7 @@ class InitialContacts:
         losses = [law.first_energy + n for n, one in enumerate(law.energies) if one.lasting == one.ended]
         system.contacts.pairs.storage.clear(losses)
         if system.contacts.walls is not None:
-            system.contacts.walls.clear([*losses, law.columns + 3])  # the last one is the work of the wall
+            system.contacts.walls.clear([*losses, law.columns + 3])  # the last account is the work of the wall
 
     def _require_acting(self, system: System) -> None:
         pairs, walls = _keys(system, system.contacts.records())
@@ -72,14 +72,14 @@ class InitialContacts:
 
 
 def _keys(system: System, contacts: Records) -> tuple[Integers, Integers]:
-    """Return ids of pairs (n, 2), and particles and walls of contacts with walls (m, 2)."""
+    """Return both ids of contacts between particles (n, 2), and particle and wall of contacts with walls (m, 2)."""
     pairs, walls = contacts
     wall_of = np.zeros(0, np.int64) if system.walls is None else system.walls.facet_wall
     return np.stack((pairs.lower, pairs.higher), axis=1), np.stack((walls.id, wall_of[walls.facet]), axis=1)
 
 
 def _missing(wanted: Integers, present: Integers) -> NDArray[Any]:
-    """Return the rows (k, 2), sorted, of which there are fewer than wanted."""
+    """Return the sorted rows (k, 2) that occur less often in `present` than in `wanted`."""
     rows, numbers = np.unique(np.concatenate((wanted, present)), axis=0, return_inverse=True)
     numbers = numbers.reshape(-1)
     counts = np.bincount(numbers[: len(wanted)], minlength=len(rows))
@@ -87,7 +87,7 @@ def _missing(wanted: Integers, present: Integers) -> NDArray[Any]:
 
 
 def _distance(system: System, lower: int, higher: int) -> str:
-    """Return how far apart two particles are, as far as this rank knows them."""
+    """Return a text on the distance of two particles, or that they are not near each other."""
     ids = system.particles.column("id")
     rows = [np.flatnonzero(ids == one)[:1] for one in (lower, higher)]
     if not all(map(len, rows)):

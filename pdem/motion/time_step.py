@@ -1,4 +1,4 @@
-"""The length of a time step: the one form in which kernels and Python have it."""
+"""The length of a time step, in a form that kernels and Python share."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class TimeStep(NamedTuple):
         return 0.5 * self.dt
 
     def at_rest(self) -> TimeStep:
-        """Return the step in which forces are measured: nothing moves, and no history grows."""
+        """Return a step for the measurement of forces: particles do not move, and histories do not grow."""
         return self._replace(dt=0.0)
 
 
 UNIT_RATE = TimeStep(0.0, 1.0)
-"""Step at rest whose rate is 1, for measurements that do not depend on it."""
+"""Step at rest with a rate of 1, for measurements that do not depend on the rate."""

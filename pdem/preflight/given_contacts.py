@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 CONTACTS, WALL_CONTACTS = "contacts", "wall_contacts"
-"""Names of the arguments, which are those of the groups of a checkpoint."""
+"""Names of the arguments; the groups of a checkpoint have the same names."""
 
 _ALL_PARTS = [
     *(part for law in LAWS.values() for part in law.parts),
@@ -38,13 +38,15 @@ _ACCOUNTS_OF_ENERGY = {energy.name for part in _ALL_PARTS for energy in (*part.e
     BOX_WORK,
     "wall_work",
 }
-"""Columns of checkpoints that are accounts of energies: a new run begins its own."""
+"""Columns of checkpoints that are energy accounts. They are ignored: a new run starts its accounts at zero."""
 
 
 class _Wanted(NamedTuple):
-    """Columns of contacts: ids and numbers by name, and columns of histories with how many numbers each has.
+    """Columns of contacts that are required or allowed.
 
-    `needed` are those that there have to be, `memory` those that are used, `other` those that may be there.
+    `keys` has the types of columns of ids and other integers, which are required. `memory` has the history columns that
+    are used, with the number of values in each; `needed` names the required columns of `memory`. `other` names columns
+    that are allowed and ignored.
     """
 
     keys: Mapping[str, Any]
@@ -61,26 +63,26 @@ def given_contacts(
     over: Group,
     ids: Integers,
 ) -> dict[str, Columns]:
-    """Return the groups of contacts of an initial state, on each rank some of their rows. Collective.
+    """Return the checked groups of contacts of an initial state; only rank 0 has rows. Collective.
 
     Parameters
     ----------
     law : ContactLaw
         The law of the case.
     contacts, wall_contacts : mapping of str to array_like, or None
-        On rank 0, see `pdem.run.simulation.Simulation`.
+        Columns, read on rank 0, see `pdem.run.simulation.Simulation`.
     walls : Mesh or None
         All walls joined.
     over : Group
         The ranks.
     ids : (n,) int64 array
-        Of the particles of this rank.
+        Ids of the particles of this rank.
 
     Raises
     ------
     InputError
-        On all ranks: a column is missing, unknown, or of another type or shape; numbers are not finite; a particle or a
-        facet is not there; a contact is given twice.
+        On all ranks, if a column is missing, unknown, or has a wrong type or shape, numbers are not finite, a particle
+        or a facet does not exist, or a contact is given twice.
     """
     directory = IdDirectory(over, ids, np.zeros(len(ids), np.int64))
     groups = {}
@@ -90,7 +92,7 @@ def given_contacts(
         found = {key: directory.find(columns[key]) for key in keys}
         on_each_rank(over, partial(_require, name, columns, found, walls))
         groups[name] = columns
-    groups[CONTACTS]["overlap"] = np.full(len(groups[CONTACTS]["lower"]), UNKNOWN)  # found anew at the first step
+    groups[CONTACTS]["overlap"] = np.full(len(groups[CONTACTS]["lower"]), UNKNOWN)  # computed in the first step
     return groups
 
 
@@ -105,7 +107,7 @@ def _of_pairs(law: ContactLaw) -> _Wanted:
 
 
 def _of_walls(law: ContactLaw) -> _Wanted:
-    """Return the columns of contacts with walls, which go on by where they were: by their overlaps and normals."""
+    """Return the columns of contacts with walls; they are continued by their overlaps and normals."""
     names = [column.name for column in law.history[: law.first_energy]]
     memory = {name: len(numbers) for name, numbers in numbers_by_column(names)} | {"normal": 3}
     keys = {"id": np.int64, "kind": np.int8, "feature": np.int64, "facet": np.int64}
@@ -113,7 +115,7 @@ def _of_walls(law: ContactLaw) -> _Wanted:
 
 
 def _checked(where: str, given: Mapping[str, Any] | None, wanted: _Wanted) -> Columns:
-    """Return the columns as arrays of the right types and shapes; empty ones where none are given."""
+    """Return the columns as arrays of the right types and shapes; empty arrays if no columns are given."""
     if given is None:
         empty = {name: np.zeros((0, *((size,) if size > 1 else ()))) for name, size in wanted.memory.items()}
         return {name: np.zeros(0, kind) for name, kind in wanted.keys.items()} | empty
@@ -151,7 +153,7 @@ def _column(where: str, name: str, given: Any, shape: Sequence[int], kind: Any) 
 
 
 def _require(where: str, columns: Columns, found: Mapping[str, Integers], walls: Mesh | None) -> None:
-    """Require particles of these ids, found ones, facets that there are, and each contact once."""
+    """Require that all particles and facets exist, that ids are in order, and that each contact occurs once."""
     for key, places in found.items():
         if len(wrong := np.flatnonzero(places < 0)):
             raise InputError(

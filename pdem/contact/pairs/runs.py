@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class EndWatcher(Protocol):
-    """Somebody who counts contacts between particles that end."""
+    """An object that counts the ends of contacts between particles."""
 
     def count_pairs(self, runs: Integers, ended: Floats, candidates: tuple[Int32s, Int32s], packed: Floats) -> None:
-        """Count those that workers have just ended.
+        """Count the contacts between particles that workers have ended in this step.
 
         Parameters
         ----------
         runs : (workers, RUN) array
-            With the number of each worker in `ENDED`.
+            Results of the workers; the field `ENDED` has the number of contacts that each worker has ended.
         ended : (accounts + 1, workers * ENDS) array
-            Their accounts and candidates, see `pdem.contact.pairs.begin_and_end.note_ended`.
+            Energy accounts and candidates of these contacts, see `pdem.contact.pairs.begin_and_end.note_ended`.
         candidates : (int32 array, int32 array)
             Rows of the particles of each candidate.
         packed : array

@@ -1,7 +1,7 @@
-"""Tables of pairs of particles by ids: pairs that need not touch, and that last until somebody takes them out.
+"""Tables of pairs of particles by ids. The particles of a pair need not touch; a pair lasts until it is removed.
 
-A feature with such tables names them in `Feature.pair_tables`. The engine then keeps both ends of each pair on every
-rank that owns one of them, whatever their distance (`halo`), lets pairs follow their particles to other ranks
-(`moves`), takes out the pairs of particles that are removed, and leaves contacts of pairs out of lists if a table says
-so (`no_contact`).
+A feature with such tables names them in `Feature.pair_tables`. The engine then makes ghosts, so that every rank that
+owns an end of a pair has both ends at any distance (`halo`). It sends pairs along with their particles to other ranks
+and removes the pairs of removed particles (`moves`). It leaves pairs out of the lists of contacts if a table says so
+(`no_contact`).
 """

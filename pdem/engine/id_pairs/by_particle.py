@@ -1,4 +1,4 @@
-"""Which pairs of a table each particle has."""
+"""The pairs of a table by particle."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class PairsOfParticles(NamedTuple):
     Attributes
     ----------
     starts : (owned + 1,) int64 array
-        Where the entries of each particle begin.
+        Index of the first entry of each particle, and the number of entries at the end.
     entries : (m,) int64 array
-        Twice the number of a pair, plus 1 where the particle is the higher end.
+        Twice the number of a pair, plus 1 if the particle is the higher end.
     """
 
     starts: Integers
@@ -31,13 +31,13 @@ def pairs_of_particles(rows: Integers, owned: int) -> PairsOfParticles:
     Parameters
     ----------
     rows : (n, 2) int64 array
-        Rows of the lower and the higher ends of pairs, which are in the order of their ids, lower ones first. Rows
+        Rows of the lower and the higher ends of pairs. The pairs are sorted by their lower, then their higher ids. Rows
         from `owned` on are ghosts; -1 is no particle.
     owned : int
         Number of owned particles.
     """
     pair = np.arange(len(rows))
-    # of one particle all partners with lower ids come first, where it is the higher end
+    # the pairs with a particle as their higher end come first: their partners have lower ids
     row = np.concatenate((rows[:, 1], rows[:, 0]))
     entry = np.concatenate((2 * pair + 1, 2 * pair))
     mine = (row >= 0) & (row < owned)

@@ -1,4 +1,4 @@
-"""Ghosts that reach so far that both particles of each pair are here, whatever their distance."""
+"""Ghosts with a reach so long that a rank has both particles of each of its pairs, at any distance."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 SPARE_DISTANCE = 1.1
-"""Distance of particles of pairs for which the next ghosts are made, over the longest one now: pairs may get longer."""
+"""Ratio of the pair distance for the next ghosts to the present longest pair: a margin, since pairs may get longer."""
 
 
 def make_ghosts(system: System) -> None:
-    """Make ghosts: all particles that may touch owned ones, and all partners of owned ones in tables. Collective.
+    """Make ghosts: all particles that may touch owned particles, and all their partners in tables. Collective.
 
-    Ghosts that reach as far as skins are enough for most pairs. Where a partner is missing on any rank, ghosts are made
-    again with a longer reach, and the next ones begin with that.
+    The reach of the skins is enough for most pairs. If a partner is missing on any rank, all ranks make ghosts again
+    with a longer reach, and keep this reach for the next ghosts.
 
     Raises
     ------
     InputError
-        On all ranks, if the partner of a particle is nowhere.
+        On all ranks, if no rank has the partner of a particle.
     """
     tables = system.features.pair_tables
     _make(system)
@@ -40,14 +40,14 @@ def make_ghosts(system: System) -> None:
 
 
 def any_missing(system: System, found: list[tuple[PairTable, Integers, float]]) -> bool:
-    """Tell whether a particle of a pair is missing on any rank, and choose how far the next ghosts reach. Collective.
+    """Return whether a particle of a pair is missing on any rank, and choose the reach of the next ghosts. Collective.
 
-    `found` has each table with its pairs of which a particle is missing here, and its longest other one [m].
+    `found` has for each table its pairs with a missing particle on this rank, and the longest complete pair [m].
 
     Raises
     ------
     InputError
-        On all ranks, if ghosts reach everywhere already.
+        On all ranks, if the reach of ghosts already exceeds all distances between particles.
     """
     here = [float(any(len(pairs) for _, pairs, _ in found)), max(longest for *_, longest in found)]
     missing, longest = system.exchange.largest(np.array(here)).tolist()
@@ -70,7 +70,7 @@ def _diagonal(system: System) -> float:
 
 
 def _text(system: System, found: list[tuple[PairTable, Integers, float]]) -> str | None:
-    """Return the message on the first pair whose particle is missing, None if there is none here."""
+    """Return the message on the first pair with a missing particle; None if this rank has no such pair."""
     ids = system.particles.column("id")[: system.particles.count + system.particles.ghosts]
     for table, pairs, _ in found:
         for pair in pairs[:1].tolist():
@@ -84,7 +84,7 @@ def _text(system: System, found: list[tuple[PairTable, Integers, float]]) -> str
 
 
 def _make(system: System) -> None:
-    """Make ghosts that reach as far as skins, and as far as `NeighbourLists.pair_distance` from centre to centre."""
+    """Make ghosts within the reach of skins, and at least within `NeighbourLists.pair_distance` between centres."""
     distance = system.lists.pair_distance
 
     def reach(radius: Floats, velocity: Floats, position: Floats) -> Any:
@@ -97,7 +97,7 @@ def _make(system: System) -> None:
 
 
 def _find(system: System, table: PairTable) -> tuple[PairTable, Integers, float]:
-    """Let a table find its particles; return it, its pairs without both, and the distance of the longest other one."""
+    """Let a table find its particles; return the table, its incomplete pairs, and its longest complete pair [m]."""
     particles = system.particles
     ids = particles.column("id")[: particles.count + particles.ghosts]
     found = np.empty(2 * len(table), np.int32)

@@ -1,4 +1,4 @@
-"""Pairs of tables follow their particles: to other ranks, to other rows, and out of the run."""
+"""Pairs of tables follow their particles to other ranks, and are removed with their particles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pairs_that_leave(system: System) -> Callable[[Booleans], tuple[PairRecords, ...]]:
-    """Return what says for each table which pairs go with particles that leave this rank, marked in an array (n,)."""
+    """Return a function from marks (n,) of leaving particles to the records of their pairs in each table."""
 
     def leaving(leaves: Booleans) -> tuple[PairRecords, ...]:
         gone = system.particles.id[leaves]
@@ -26,16 +26,16 @@ def pairs_that_leave(system: System) -> Callable[[Booleans], tuple[PairRecords, 
 
 
 def take_arrived(system: System, stayed: Integers, migration: Migration) -> None:
-    """Keep pairs of the particles that stay (their ids), and have those of the ones that come."""
+    """Keep the pairs of remaining particles (ids `stayed`), and add the pairs that arrive with particles."""
     for table, records in zip(system.features.pair_tables, migration.tables, strict=True):
         table.keep(table.with_any(stayed))
         table.join(records)
 
 
 def remove_pairs(system: System, removed: Integers) -> None:
-    """Take out the pairs of particles that are removed; `removed` are all such ids that this rank knows.
+    """Remove the pairs of removed particles; `removed` has the ids of all such particles that this rank has.
 
-    Features look at them before (`Feature.on_remove_pairs`).
+    The hook `Feature.on_remove_pairs` is called for these pairs first.
     """
     for feature in system.features:
         for table in feature.pair_tables:

@@ -1,4 +1,4 @@
-"""Pairs between which there is no contact: they are left out of the lists of contacts."""
+"""Pairs without contact: they are left out of the lists of contact candidates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def leave_out_pairs(system: System, near: NearPairs) -> None:
-    """Take pairs without contact out of the pairs of rows that are near each other, in place."""
+    """Remove the pairs without contact from the near pairs of rows, in place."""
     for table in system.features.pair_tables:
         marked = table.columns.get(NO_CONTACT)
         if marked is not None and np.any(marked):
@@ -27,7 +27,7 @@ def leave_out_pairs(system: System, near: NearPairs) -> None:
 
 @inlined
 def is_left_out(i: int, j: int, starts: Integers, entries: Integers, rows: Integers, marked: Integers) -> bool:
-    """Tell whether row i, of an owned particle, and row j are a pair of the table that is marked."""
+    """Return whether row i, of an owned particle, and row j are a marked pair of the table."""
     for place in range(starts[i], starts[i + 1]):
         pair, side = entries[place] >> 1, entries[place] & 1
         if rows[pair, 1 - side] == j and marked[pair] != 0:
@@ -40,7 +40,7 @@ def leave_out(
     first: Int32s, second: Int32s, begin: Integers, found: Integers, starts: Integers, entries: Integers,
     rows: Integers, marked: Integers,
 ) -> None:  # fmt: skip
-    """Take marked pairs out of each segment of near pairs; the others keep their order.
+    """Remove marked pairs from each segment of near pairs; the remaining pairs keep their order.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def leave_out(
     starts, entries
         Pairs of each owned particle, see `pdem.engine.id_pairs.by_particle.PairsOfParticles`.
     rows : (n, 2) array
-        Of the particles of the pairs of a table.
+        Rows of both particles of the pairs of a table.
     marked : (n,) array
-        Not 0 for pairs without contact.
+        Nonzero for pairs without contact.
     """
     owned = len(starts) - 1
     for segment in prange(SEGMENTS):

@@ -1,4 +1,4 @@
-"""What makes pairs by ids impossible, said once for all ranks."""
+"""Checks of new pairs by ids; all ranks raise the same error."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 
 def check_pairs(name: str, over: Group, ids: Two, owners: Two) -> None:
-    """Require pairs of two different particles that there are, the lower id first, each pair once. Collective.
+    """Require that pairs join two different existing particles, lower id first, and occur once. Collective.
 
     Parameters
     ----------
     name : str
-        Of the table, for the message.
+        Name of the table, for the message.
     over : Group
         The ranks.
     ids : tuple of (n,) int64 arrays
         Lower and higher ids of the pairs that this rank gives.
     owners : tuple of (n,) int64 arrays
-        Ranks of these particles, -1 where there is none.
+        Ranks that own these particles, -1 if no rank does.
 
     Raises
     ------
     InputError
-        On all ranks.
+        On all ranks, if a pair violates these conditions.
     """
     on_each_rank(over, lambda: _check_own(name, ids, owners))
-    # each pair is looked at where its lower particle is
+    # the rank that owns the lower particle checks for duplicates of a pair
     lower, higher = ids
     there = over.route({"lower": lower, "higher": higher}, owners[0])
     on_each_rank(over, lambda: _check_once(name, there["lower"], there["higher"]))
 
 
 def _check_own(name: str, ids: Two, owners: Two) -> None:
-    """Require of the pairs that this rank gives that they may be there."""
+    """Require that the pairs of this rank join two different existing particles, lower id first."""
     lower, higher = ids
     for pair in np.flatnonzero(lower == higher)[:1]:
         raise InputError(f"{name}: particle {lower[pair]} is paired with itself; give two different particles")
@@ -58,7 +58,7 @@ def _check_own(name: str, ids: Two, owners: Two) -> None:
 
 
 def _check_once(name: str, lower: Integers, higher: Integers) -> None:
-    """Require that no pair is there twice."""
+    """Require that no pair occurs twice."""
     order = np.lexsort((higher, lower))
     first, second = lower[order], higher[order]
     for at in np.flatnonzero((first[1:] == first[:-1]) & (second[1:] == second[:-1]))[:1]:

@@ -1,4 +1,4 @@
-"""Where both particles of a pair are, next to each other on a periodic axis: kernels."""
+"""Kernels for the positions of both particles of a pair: nearest images and distances."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 @inlined_geometry
 def shift_along(difference: float, period: float, frequency: float) -> float:
-    """Return what has to be added to a difference of coordinates to get that of the nearest image [m]."""
+    """Return the shift that turns a difference of coordinates into the difference to the nearest image [m]."""
     return -period * math.floor(difference * frequency + 0.5)
 
 
 FAR_SHARE = 0.49
-"""Share of a periodic side from which on an image is about as near as the next one."""
+"""Share of a periodic side: at this distance the two nearest images are almost equally near."""
 
 
 @threaded_kernel
 def write_shifts(
     rows: Integers, packed: Floats, period: Floats, frequency: Floats, shift: Floats, far: Booleans
 ) -> None:  # fmt: skip
-    """Write for each pair what has to be added to the position of its higher end: that is the nearest image then.
+    """Write for each pair the shift from its higher end to the image that is nearest to the lower end.
 
     Parameters
     ----------
     rows : (n, 2) array
-        Of the particles of pairs.
+        Rows of both particles of pairs.
     packed : (N, PACKED) array
         Packed rows of particles.
     period, frequency : (3,) arrays
         Lengths of periodic axes [m], 0 on open ones, and their inverse or 0.
     shift : (n, 3) array
-        Is written.
+        Written: the shift of each pair [m].
     far : (n,) bool array
-        Written: whether the particles are more than `FAR_SHARE` of a periodic side apart along that axis.
+        Written: whether the particles are more than `FAR_SHARE` of a periodic side apart along any axis.
     """
     for pair in prange(len(rows)):
         lower, higher = rows[pair, 0], rows[pair, 1]
@@ -54,7 +54,7 @@ def write_shifts(
 
 @kernel
 def longest_branch(rows: Integers, position: Floats, period: Floats, frequency: Floats) -> float:
-    """Return the largest distance [m] of both particles of pairs, of those pairs whose particles are both here."""
+    """Return the largest distance [m] between the particles of a pair; pairs with a missing particle are skipped."""
     longest = 0.0
     for pair in range(len(rows)):
         lower, higher = rows[pair, 0], rows[pair, 1]

@@ -27,54 +27,55 @@ if TYPE_CHECKING:
     Box = tuple[Floats, Floats]
 
 NO_CONTACT = "no_contact"
-"""Column of whole numbers; between the particles of pairs that have another number than 0 there is no contact."""
+"""Name of a column of integers; the particles of a pair with a nonzero number have no contact."""
 
 _WORD = 8
-"""Bytes of each number of a column: pairs go from rank to rank as rows of such numbers."""
+"""Bytes of each number of a column: ranks send pairs as rows of numbers of this size."""
 
 
 class PairTable:
-    """Pairs of particles by ids. A rank has each pair of which it owns a particle; two ranks may have the same pair.
+    """Pairs of particles by ids. A rank has each pair with a particle that it owns; two ranks may have the same pair.
 
-    Rows are in the order of the lower ids, those of one lower id in the order of the higher ids. So both ranks of a
-    pair come to the same results, if they compute from the lower to the higher id what belongs to a pair, and add up
-    for a particle in the order of its rows.
+    Rows are sorted by the lower id, then by the higher id. Both ranks of a pair therefore get the same results, if they
+    compute the quantities of a pair from its lower to its higher id, and sum over the pairs of a particle in the order
+    of rows.
 
     Parameters
     ----------
     name : str
-        Of the table, and of its group of a checkpoint.
+        Name of the table, and of its group of a checkpoint.
     fields : iterable of Field
         Columns, beside the ids: numbers of 8 bytes.
     near : bool
-        Whether ranks have both particles of each pair; else one of them may be missing where they are far apart.
+        Whether ranks have both particles of each pair; else a particle may be missing if the two are far apart.
 
     Attributes
     ----------
     name : str
-        As given.
+        Name of the table.
     fields : tuple of Field
-        As given.
+        Columns, beside the ids.
     near : bool
-        As given.
+        Whether ranks have both particles of each pair.
     lower, higher : (n,) int64 arrays
-        Ids.
+        Ids of both particles.
     columns : dict of (n, ...) arrays
         Values by name of the field.
     rows : (n, 2) int64 array
-        Rows of both particles, ghosts among them, from the making of lists on until particles get other rows.
+        Rows of both particles, owned or ghosts. They are valid from the building of lists until rows of particles
+        change.
     shift : (n, 3) array
-        What has to be added to the position of the higher end, so that it is the image next to the lower one [m].
+        Shift from the position of the higher end to its image next to the lower end [m].
     far : (n,) bool array
-        Whether the particles are about half of a periodic side apart along an axis, so that another image of the higher
-        end is about as near; written with `shift`.
+        Whether the particles are about half of a periodic side apart along an axis, so that a second image of the
+        higher end is almost equally near; written with `shift`.
     of_particles : PairsOfParticles
-        Which pairs each owned particle has.
+        The pairs of each owned particle.
 
     Raises
     ------
     ValueError
-        If a field has numbers of another size.
+        If the numbers of a field do not have 8 bytes.
     """
 
     def __init__(self, name: str, fields: Iterable[Field] = (), *, near: bool = True) -> None:
@@ -91,11 +92,11 @@ class PairTable:
         return len(self.lower)
 
     def __repr__(self) -> str:
-        """Return the name, the number of pairs here, and the columns."""
+        """Return the name, the number of pairs on this rank, and the columns."""
         return f"PairTable({self.name}: {len(self)} pairs here; {', '.join(self.columns)})"
 
     def _sorted(self, lower: Integers, higher: Integers, columns: Columns) -> dict[str, NDArray[Any]]:
-        """Return ids and all columns in the order of the ids; columns that are not given have their default."""
+        """Return ids and all columns sorted by ids; missing columns get their default values."""
         order = np.lexsort((higher, lower))
         values = {field.name: columns.get(field.name, field.allocate(len(lower))) for field in self.fields}
         types = {field.name: np.dtype(field.dtype) for field in self.fields}
@@ -106,7 +107,7 @@ class PairTable:
         }
 
     def _put(self, columns: dict[str, NDArray[Any]]) -> None:
-        """Have these pairs, which are in order. Their rows are not known yet."""
+        """Replace all pairs by sorted ones. Their rows are determined when lists are built."""
         self.lower, self.higher = columns.pop("lower"), columns.pop("higher")
         self.columns = columns
         self.rows, self.shift = np.empty((0, 2), np.int64), np.zeros((len(self), 3))
@@ -114,19 +115,19 @@ class PairTable:
         self.of_particles = PairsOfParticles(np.zeros(1, np.int64), np.empty(0, np.int64))
 
     def replace(self, lower: Integers, higher: Integers, columns: Columns) -> None:
-        """Have exactly these pairs; columns that are not given have their default. Rows are not known until lists are.
+        """Replace all pairs; missing columns get their default values. Rows are determined when lists are built.
 
         Parameters
         ----------
         lower, higher : (n,) int64 arrays
             Ids, ``lower < higher``, in any order of the pairs, each pair once.
         columns : mapping of (n, ...) arrays
-            By name of the field.
+            Values by name of the field.
         """
         self._put(self._sorted(lower, higher, columns))
 
     def keep(self, stays: Booleans) -> None:
-        """Take out all pairs that are not marked; the others keep their rows."""
+        """Remove all pairs that are not marked; marked pairs keep their rows."""
         rows, shift = self.rows, self.shift
         listed = len(rows) == len(self) and len(self.of_particles.starts) > 1
         owned = len(self.of_particles.starts) - 1
@@ -137,15 +138,15 @@ class PairTable:
             self.of_particles = pairs_of_particles(self.rows, owned)
 
     def with_any(self, ids: Integers) -> Booleans:
-        """Tell of each pair whether one of its particles has one of these ids (n,)."""
+        """Return for each pair whether any of its particles has an id of `ids` (n,)."""
         return np.isin(self.lower, ids) | np.isin(self.higher, ids)
 
     def counted(self, particles: Particles) -> Booleans:
-        """Tell of each pair whether this rank counts it (n,): it owns the lower particle. Each pair is counted once."""
+        """Return for each pair (n,) whether this rank counts it: it does if it owns the lower particle."""
         return np.isin(self.lower, particles.id)
 
     def columns_of(self, pairs: Booleans) -> dict[str, NDArray[Any]]:
-        """Return ids and columns of some pairs as a group of a checkpoint has them; copies."""
+        """Return copies of the ids and columns of marked pairs, as a group of a checkpoint."""
         return {
             "lower": self.lower[pairs],
             "higher": self.higher[pairs],
@@ -153,13 +154,13 @@ class PairTable:
         }
 
     def records(self, pairs: Booleans) -> PairRecords:
-        """Return some pairs on their way to another rank: the numbers of their columns as they are, bit by bit."""
+        """Return marked pairs as records to be sent to a rank; the bits of their columns do not change."""
         some = int(np.count_nonzero(pairs))
         parts = [self.columns[field.name][pairs].view(np.float64).reshape(some, field.width).T for field in self.fields]
         return PairRecords(self.lower[pairs], self.higher[pairs], np.concatenate([np.empty((0, some)), *parts]))
 
     def join(self, records: PairRecords) -> None:
-        """Have pairs that come from other ranks as well. Rows are not known until lists are made."""
+        """Add pairs that arrive from other ranks. Rows are determined when lists are built."""
         columns, first = {}, 0
         for field in self.fields:
             values = np.ascontiguousarray(records.history[first : first + field.width].T).view(field.dtype)
@@ -171,22 +172,22 @@ class PairTable:
         )
 
     def load(self, over: Group, particles: Particles, columns: Columns) -> None:
-        """Have the pairs of a checkpoint or of a new run, of which each rank gives some. Collective.
+        """Load the pairs of a checkpoint or of a new run; each rank supplies a part of them. Collective.
 
         Parameters
         ----------
         over : Group
             The ranks.
         particles : Particles
-            Those that this rank owns; lists need not be made.
+            Owned particles of this rank; lists need not be built yet.
         columns : mapping of (m, ...) arrays
-            ``lower``, ``higher`` and the columns of the pairs that this rank gives; each pair comes from one rank.
+            ``lower``, ``higher`` and the columns of the pairs that this rank supplies. One rank supplies each pair.
 
         Raises
         ------
         InputError
-            On all ranks, if a pair is one of a particle with itself, is there twice, has the higher id first, or has
-            an id that no particle has.
+            On all ranks, if a pair joins a particle with itself, occurs twice, has the higher id first, or has an id
+            without a particle.
         """
         lower, higher = (np.asarray(columns[name], np.int64) for name in ("lower", "higher"))
         values = {
@@ -203,23 +204,23 @@ class PairTable:
         self.replace(mine.pop("lower"), mine.pop("higher"), mine)
 
     def find_rows(self, particles: Particles, found: Integers, box: Box) -> tuple[Integers, float]:
-        """Note where the particles of all pairs are, and which pairs each owned particle has.
+        """Store the rows of the particles of all pairs, and the pairs of each owned particle.
 
         Parameters
         ----------
         particles : Particles
-            Owned ones and ghosts.
+            Owned particles and ghosts.
         found : (2 n,) int64 array
-            Rows of the lower particles, then of the higher ones; -1 of those that are not here.
+            Rows of the lower particles, then of the higher particles; -1 for particles that this rank does not have.
         box : tuple of (3,) arrays
             Lengths of periodic axes [m], 0 on open ones, and their inverse or 0.
 
         Returns
         -------
         missing : (k,) int64 array
-            Pairs with a particle that should be here.
+            Pairs with a missing particle; empty for a table that is not `near`.
         longest : float
-            Largest distance of both particles of a pair, of the others [m].
+            Largest distance between the particles of a complete pair [m].
         """
         self.rows = np.ascontiguousarray(found.reshape(2, len(self)).T)
         self.of_particles = pairs_of_particles(self.rows, particles.count)
@@ -230,7 +231,7 @@ class PairTable:
         return np.flatnonzero((self.rows < 0).any(axis=1)), longest
 
     def follow(self, packed: Floats, box: Box) -> None:
-        """Write `shift` and `far` for the present positions: packed rows of owned particles and ghosts (N, PACKED)."""
+        """Write `shift` and `far` for the positions in packed rows (N, PACKED) of owned particles and ghosts."""
         write_shifts(*plain(self.rows, packed, *box, self.shift, self.far))
 
     @property

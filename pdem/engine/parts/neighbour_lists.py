@@ -119,7 +119,7 @@ class NeighbourLists:
         self.are_asked_for = True
 
     def set_pair_distance(self, distance: float) -> None:
-        """Set how far apart particles of pairs may be that the next ghosts are made for [m]."""
+        """Set the largest distance of the particles of a pair for which the next ghosts are made [m]."""
         self.pair_distance = distance
 
     def reorder_next(self) -> None:

@@ -110,7 +110,7 @@ class RankContacts:
         self.pairs.chunk_size = size
 
     def set_held(self, held: HeldRows) -> None:
-        """Store which particles of the next lists carriers move, and which are fixed."""
+        """Store the rows of the next lists that belong to fixed particles or to members of rigid bodies."""
         self.pairs.held = held
 
     def watch_ends(self, watcher: EndWatcher) -> None:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     Columns = Mapping[str, NDArray[Any]]
 
 MOST_BONDS = 50_000
-"""Bonds up to which the highest frequency is computed, and not bounded."""
+"""Largest number of bonds for which the highest frequency is computed; for more bonds it is bounded."""
 
 _DIGITS = 5
-"""Digits of a limit that count: the same on all processors."""
+"""Significant digits of a limit: few enough to be the same on all processors."""
 
 
 class BondLimit(NamedTuple):
@@ -45,9 +45,9 @@ class BondLimit(NamedTuple):
     Attributes
     ----------
     time : float
-        In s.
+        The limit [s].
     subject : str
-        Bonds that it holds for, and how it was computed.
+        Which bonds the limit holds for, and how it was computed.
     """
 
     time: float
@@ -62,7 +62,7 @@ def bond_network(case: CaseData, particles: Columns) -> BondNetwork:
     case : CaseData
         The case.
     particles : mapping of str to (n, ...) array
-        Of all ranks, see `.selection.select_bonds`.
+        Columns of the particles of all ranks, see `.selection.select_bonds`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def bond_network(case: CaseData, particles: Columns) -> BondNetwork:
 
 
 def limit_of(network: BondNetwork) -> BondLimit:
-    """Return the limit of the step by bonds that are there: exact for some ten thousand, else a bound below it."""
+    """Return the limit of the step by existing bonds: exact for up to `MOST_BONDS` bonds, else a lower bound of it."""
     number = f"{len(network.rows):,} bonds"
     if len(network.rows) <= MOST_BONDS:
         return BondLimit(_rounded(stable_step(network)), number)
@@ -96,9 +96,9 @@ def _rounded(time: float) -> float:
 def bond_step_limits(case: CaseData) -> tuple[BondLimit, ...]:
     """Return the limits of the step by the bonds of a case; none without bonds.
 
-    If all particles are in the case, by their positions or in files, the limit is that of their bonds. Where some fill
-    a region, it is that of the smallest spheres in closest packing; the checks before a run compare it with the bonds
-    that there are.
+    If the case gives all particles by positions or files, the limit follows from their bonds. If some particles fill a
+    region, it follows from the smallest spheres in closest packing; the checks before a run compute the limit of the
+    actual bonds.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def bond_step_limits(case: CaseData) -> tuple[BondLimit, ...]:
 
 
 class _Keyed:
-    """A case, the same as another one if its key is."""
+    """A case with a key; two such cases are equal if their keys are."""
 
     def __init__(self, case: CaseData, key: tuple[str, ...]) -> None:
         self.case, self._key = case, key
@@ -135,7 +135,7 @@ def _limits(keyed: _Keyed) -> tuple[BondLimit, ...]:
 
 
 def particles_given(case: CaseData) -> dict[str, NDArray[Any]] | None:
-    """Return the particles of a case whose groups are all given by positions or files; None if some fill a region.
+    """Return the particles of a case that gives all groups by positions or files; None if groups fill a region.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The bonds of a simulation for scripts: ids, lengths, energies, and when broken ones have broken."""
+"""The bonds of a simulation for scripts: ids, lengths, energies, and the times at which bonds have broken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def bonds_of_run(system: System, bonds: BondEvaluation, broken: BrokenBonds) -> Columns | None:
-    """Return all bonds, those that have broken among them, by ids, on the first rank; None on others. Collective.
+    """Return all present and broken bonds, sorted by ids, on the first rank; None elsewhere. Collective.
 
     See `pdem.run.simulation.Simulation.bonds`.
     """

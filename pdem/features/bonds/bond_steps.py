@@ -1,12 +1,12 @@
-r"""The time step up to which bonded particles are stable, with their rotation.
+r"""The longest stable time step of bonded particles, with their rotation.
 
 A step of central differences is stable up to 2 / omega of the highest natural frequency of the bonded particles. With
 dashpots of coefficients c, which act by the velocities of half a step before, a mode of the stiffness k and the mass m
-is stable as long as k dt^2 + 2 c dt < 4 m: that is the same with the stiffness k + 2 c / dt.
+is stable if k dt^2 + 2 c dt < 4 m. This is the undamped criterion with the stiffness k + 2 c / dt.
 
 The frequency is the largest singular value of the strains of all bonds, times the root of their stiffness, as a
-function of displacements and rotations times the root of mass and inertia. It is computed by Lanczos' method for the
-bonds that there are. For many bonds it is bounded: the square of a natural frequency is at most twice the largest one
+function of displacements and rotations times the root of mass and inertia. Lanczos' method computes it. For many bonds
+it is bounded: the square of a natural frequency is at most twice the largest one
 of a particle that moves alone between neighbours at rest, because \|a - b\|^2 <= 2 \|a\|^2 + 2 \|b\|^2.
 """
 
@@ -32,10 +32,10 @@ _FEW = 60
 
 _ROUNDS = 60
 _MODES = np.array([0, 1, 1, 2, 2, 3])
-"""Which of the four stiffnesses each strain has."""
+"""Index of the stiffness (axial, shear, bending, twisting) of each strain."""
 
 CLOSE_NEIGHBOURS = 12
-"""Neighbours of a sphere among equal ones that are packed as densely as possible."""
+"""Number of neighbours of a sphere in the densest packing of equal spheres."""
 
 
 class BondNetwork(NamedTuple):
@@ -50,7 +50,7 @@ class BondNetwork(NamedTuple):
     stiffness, damping : (n, 4) arrays
         Axial, shear, bending, twisting [N/m, N/m, N m, N m], [kg/s, kg/s, N m s, N m s].
     inverse_mass, inverse_inertia : (N,) arrays
-        Of the particles [1/kg, 1/(kg m^2)], 0 of fixed ones.
+        One over mass and moment of inertia of the particles [1/kg, 1/(kg m^2)], 0 for fixed particles.
     dimension : int
         2 for motion in the x-y plane.
     """
@@ -65,7 +65,7 @@ class BondNetwork(NamedTuple):
 
 
 def strain_rows(branch: Floats) -> Floats:
-    """Return the small strains of bonds by what moves their ends.
+    """Return the matrices from the displacements and rotations of the ends of bonds to their small strains.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def strain_rows(branch: Floats) -> Floats:
     Returns
     -------
     (n, `STRAINS`, `END_DEGREES`) array
-        By displacement and rotation of the first, then of the second end [1, m, 1].
+        Strains per displacement and per rotation of the first end, then of the second end [1, m, 1].
     """
     length = np.sqrt((branch**2).sum(axis=1, keepdims=True))
     axis = branch / length
@@ -105,9 +105,9 @@ def _scales(network: BondNetwork) -> Floats:
 
 
 def weighted_strains(network: BondNetwork, stiffness: Floats) -> Floats:
-    """Return strains times the root of a stiffness, by degrees times the root of mass or inertia.
+    """Return the matrices of `strain_rows`, scaled by the root of stiffness over mass or inertia.
 
-    Shape (n, `STRAINS`, `END_DEGREES`), in 1/s.
+    Their shape is (n, `STRAINS`, `END_DEGREES`), in 1/s.
     """
     both = _scales(network)[network.rows].reshape(-1, 1, END_DEGREES)
     return strain_rows(network.branch) * both * np.sqrt(stiffness[:, _MODES])[:, :, None]
@@ -121,7 +121,7 @@ def highest_frequency(network: BondNetwork, stiffness: Floats | None = None) -> 
     network : BondNetwork
         The bonds.
     stiffness : (n, 4) array, optional
-        In place of that of the network.
+        Replaces the stiffness of the network.
     """
     if not len(network.rows):
         return 0.0
@@ -130,7 +130,7 @@ def highest_frequency(network: BondNetwork, stiffness: Floats | None = None) -> 
         return float(np.sqrt(max(np.linalg.eigvalsh((matrix.T @ matrix).toarray())[-1], 0.0)))
     from scipy.sparse.linalg import eigsh
 
-    # any start does that is the same for all, and of no symmetry of the sample
+    # any start vector is good that is the same on all processors and has no symmetry of the sample
     start = 1.0 + 0.5 * np.sin(1.7 * np.arange(matrix.shape[1]) ** 1.3)
     largest = eigsh(matrix.T @ matrix, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)
     return math.sqrt(max(float(largest[-1]), 0.0))
@@ -154,7 +154,7 @@ def stable_step(network: BondNetwork) -> float:
 
 
 def bounded_step(network: BondNetwork) -> float:
-    """Return a step [s] that is not larger than `stable_step`, from each particle and its bonds alone."""
+    """Return a lower bound [s] of `stable_step`, computed from each particle and its bonds alone."""
     return _stable_step(network, lambda stiffness: _bound(network, stiffness))
 
 
@@ -171,7 +171,7 @@ def _bound(network: BondNetwork, stiffness: Floats) -> float:
 
 
 def _stable_step(network: BondNetwork, frequency: Callable[[Floats], float]) -> float:
-    """Return the step dt with dt omega(k + 2 c / dt) = 2: the product grows with dt, so that halving finds it."""
+    """Return the step dt with dt omega(k + 2 c / dt) = 2, by bisection, since the product grows with dt."""
     undamped = frequency(network.stiffness)
     if undamped == 0.0:
         return math.inf
@@ -196,11 +196,11 @@ def close_packed_step(stiffness: Floats, damping: Floats, length: float, mass: f
     Parameters
     ----------
     stiffness, damping : (4,) arrays
-        Of the bonds.
+        Coefficients of a bond.
     length, mass, inertia : float
-        Of a bond [m], and of a sphere [kg, kg m^2].
+        Length of a bond [m], mass and moment of inertia of a sphere [kg, kg m^2].
     """
-    # of twelve directions that are spread evenly four count along each axis, and eight across
+    # twelve evenly spread directions act on each axis as four bonds along it and eight bonds across it
     along, across = CLOSE_NEIGHBOURS / 3.0, CLOSE_NEIGHBOURS * 2.0 / 3.0
     step = math.inf
     for parts in (

@@ -2,7 +2,7 @@
 
 A bond of length l has a round section of radius R, hollow if it has an inner radius R_i: area A = pi (R^2 - R_i^2),
 second moment of area I = pi (R^4 - R_i^4) / 4, polar moment J = 2 I. With Young's modulus E and shear modulus
-G = E / (2 (1 + nu)) all families have k_n = E A / l, k_b = E I / l, k_t = G J / l, and differ in the shear alone:
+G = E / (2 (1 + nu)) all families have k_n = E A / l, k_b = E I / l, k_t = G J / l, and differ only in the shear:
 
 * springs over the section (D. Potyondy, P. Cundall, Int. J. Rock Mech. Min. Sci. 41 (2004) 1329): k_s = G A / l;
 * Euler-Bernoulli beam: k_s = 12 E I / l^3;
@@ -58,13 +58,13 @@ class Elasticity(NamedTuple):
     Attributes
     ----------
     youngs_modulus : float
-        In Pa.
+        Young's modulus [Pa].
     poisson_ratio : float
-        Between -1 and 0.5.
+        Poisson's ratio, between -1 and 0.5.
     family : {"springs", "euler-bernoulli", "timoshenko"}
         Law of the shear.
     shear_coefficient : float or None
-        Kappa of a Timoshenko beam; None: that of `shear_coefficient`.
+        Kappa of a Timoshenko beam; None: the value of the function `shear_coefficient`.
     """
 
     youngs_modulus: float
@@ -79,9 +79,9 @@ class Elasticity(NamedTuple):
 
 
 def shear_coefficient(section: RoundSection, poisson_ratio: float) -> Floats:
-    """Return kappa (n,) of round sections: 0.9 if they are solid, for tubes by Cowper.
+    """Return kappa (n,) of round sections: 0.9 for solid sections, the formula of Cowper for tubes.
 
-    With m the inner over the outer radius and s = 1 + m^2 a tube has
+    A tube with the ratio m of its inner to its outer radius, and s = 1 + m^2, has kappa =
     6 (1 + nu) s^2 / ((7 + 6 nu) s^2 + (20 + 12 nu) m^2) (G. Cowper, J. Appl. Mech. 33 (1966) 335).
     """
     ratio = (section.inner / section.outer) ** 2
@@ -92,7 +92,7 @@ def shear_coefficient(section: RoundSection, poisson_ratio: float) -> Floats:
 
 
 def shear_stiffness(section: RoundSection, length: ArrayLike, elasticity: Elasticity) -> Floats:
-    """Return k_s (n,) [N/m] of bonds of some lengths (n,) [m]."""
+    """Return the shear stiffness k_s (n,) [N/m] of bonds of given lengths (n,) [m]."""
     long = np.asarray(length, dtype=np.float64)
     shear = elasticity.shear_modulus * section.area
     if elasticity.family == "springs":
@@ -111,11 +111,11 @@ def stiffnesses(section: RoundSection, length: ArrayLike, elasticity: Elasticity
     Parameters
     ----------
     section : RoundSection
-        Their sections.
+        Sections of the bonds.
     length : (n,) array_like
         Distances of the centres at rest [m].
     elasticity : Elasticity
-        Their material and family.
+        Material and family of the bonds.
 
     Returns
     -------
@@ -139,25 +139,25 @@ def damping_coefficients(
 ) -> Floats:
     """Return the damping of the four modes, 2 zeta sqrt(k m) with the mass m that moves in each mode of a free pair.
 
-    That is m_i m_j / (m_i + m_j) along the bond, the same with moments of inertia for bending and twisting, and for
+    The mass is m_i m_j / (m_i + m_j) along the bond, the same with moments of inertia for bending and twisting, and for
     the shear 1 / (1/m_i + 1/m_j + l^2/4 (1/I_i + 1/I_j)), since spheres turn when they shear. A mode in which nothing
-    can move has none.
+    can move has no damping.
 
     Parameters
     ----------
     stiffness : (n, 4) array
         See `stiffnesses`.
     length : (n,) array
-        In m.
+        Distances of the centres at rest [m].
     inverse_mass, inverse_inertia : (n, 2) arrays
-        Of both ends [1/kg, 1/(kg m^2)], 0 of particles that are fixed.
+        One over mass and moment of inertia of both ends [1/kg, 1/(kg m^2)], 0 for fixed particles.
     ratio : float
         Damping ratio zeta of each mode, 0 or more.
 
     Returns
     -------
     (n, 4) array
-        In the order of `stiffness` [kg/s, kg/s, N m s, N m s].
+        Damping coefficients in the order of `stiffness` [kg/s, kg/s, N m s, N m s].
     """
     mass, inertia = inverse_mass.sum(axis=1), inverse_inertia.sum(axis=1)
     inverse = np.stack([mass, mass + 0.25 * length**2 * inertia, inertia, inertia], axis=-1)

@@ -1,4 +1,4 @@
-"""The file of the bonds that have broken: a line for each, in the order of time and ids."""
+"""The file of broken bonds: one line for each bond, sorted by time and ids."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _REMEDY = "the run goes on from its last checkpoint once there is room"
 
 
 class Breaks(NamedTuple):
-    """Bonds that have broken, in the order of time and ids.
+    """Bonds that have broken, sorted by time and ids.
 
     Attributes
     ----------
     time : (n,) array
-        End of the step in which each has broken [s].
+        End of the step in which each bond has broken [s].
     step : (n,) array
         Number of that step.
     ids : (n, 2) array
-        Of both particles, the lower one first.
+        Ids of both particles, the lower id first.
     position : (n, 3) array
         Middle of the bond [m].
     mode : (n,) array of str
         ``"tension"``, ``"shear"``, ``"bending"`` or ``"twist"``.
     energy : (n,) array
-        What it had stored [J].
+        Energy that the bond had stored [J].
     bond : (n,) array of str
-        Name of its kind.
+        Name of the kind of the bond.
     """
 
     time: Floats
@@ -59,7 +59,7 @@ class Breaks(NamedTuple):
 
 
 def breaks_of(events: Mapping[str, NDArray[Any]], names: list[str], step: float) -> Breaks:
-    """Return the breaks of some events (`.broken`), by the names of the kinds and the length of a step [s]."""
+    """Return events (`.broken`) as breaks, given the names of the kinds of bonds and the time step [s]."""
     return Breaks(
         events["step"] * step,
         events["step"],
@@ -72,12 +72,12 @@ def breaks_of(events: Mapping[str, NDArray[Any]], names: list[str], step: float)
 
 
 def write_breaks(events: Mapping[str, NDArray[Any]] | None, case: CaseData, step: float, folder: Path) -> None:
-    """Write the events of all ranks into a folder, in place of an earlier file; None is written by nobody.
+    """Write the events of all ranks into a folder and replace an earlier file; do nothing for None.
 
     Raises
     ------
     OutputError
-        If there is no room.
+        If the disk is full.
     """
     if events is None:
         return
@@ -92,14 +92,14 @@ def write_breaks(events: Mapping[str, NDArray[Any]] | None, case: CaseData, step
 
 
 def read_breaks(folder: Path) -> Breaks:
-    """Return the breaks of a run in a folder.
+    """Read the breaks of a run from its folder.
 
     Raises
     ------
     InputError
-        If there is no file of them.
+        If the folder has no file of breaks.
     CheckpointError
-        If it is no such file.
+        If the file is not a table of breaks, or is damaged.
     """
     path = folder / BREAKS_FILE
     if not path.exists():

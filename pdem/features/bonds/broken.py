@@ -1,4 +1,4 @@
-"""The bonds that have broken: an event for each, on the rank that owned the lower end."""
+"""The bonds that have broken: one event for each bond, on the rank that owned the lower end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 EVENT_KEYS = ("step", "lower", "higher")
-"""Columns that sort events."""
+"""Columns by which events are sorted."""
 
 _EVENT: Mapping[str, tuple[Any, tuple[int, ...]]] = {
     "step": (np.int64, ()), "lower": (np.int64, ()), "higher": (np.int64, ()), "position": (np.float64, (3,)),
@@ -34,7 +34,7 @@ class BrokenBonds:
     Attributes
     ----------
     columns : dict of (n, ...) arrays
-        See `EVENT_KEYS`; besides ``position`` [m], ``mode``, ``energy`` [J] and ``kind``.
+        The columns `EVENT_KEYS`, and ``position`` [m], ``mode``, ``energy`` [J] and ``kind``.
     """
 
     def __init__(self) -> None:
@@ -48,17 +48,17 @@ class BrokenBonds:
         self.columns = {name: np.concatenate((self.columns[name], events[name])) for name in _EVENT}
 
     def load(self, columns: Mapping[str, NDArray[Any]] | None) -> None:
-        """Go on from events of a checkpoint, of which this rank has some; None for a new run."""
+        """Load this rank's share of the events of a checkpoint; None for a new run."""
         if columns is not None:
             self.columns = {name: np.asarray(columns[name], kind) for name, (kind, _) in _EVENT.items()}
 
     def counts(self, over: Group) -> Integers:
-        """Return the number of bonds of all ranks that have broken in each of the modes (4,). Collective."""
+        """Return the number of bonds of all ranks that have broken in each mode (4,). Collective."""
         mode = self.columns["mode"]
         return over.add(np.bincount(mode, minlength=len(MODES) + 1)[1:].astype(np.int64))
 
     def collected(self, over: Group) -> Columns | None:
-        """Return the events of all ranks by step and ids on the first rank, None on others. Collective."""
+        """Return the events of all ranks, sorted by step and ids, on the first rank; None elsewhere. Collective."""
         joined = over.collect(self.columns)
         if joined is None:
             return None

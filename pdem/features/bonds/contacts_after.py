@@ -1,4 +1,4 @@
-"""Contacts that begin where bonds have broken: with the overlap that is there, and with its energy."""
+"""Contacts that begin where bonds have broken: with the present overlap, and with the energy of this overlap."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def contact_energies(system: System, rows: Integers, shift: Floats) -> Floats:
-    """Return the elastic energies that contacts of some pairs have from their begin on [J].
+    """Return the elastic energies with which contacts of given pairs begin [J].
 
-    Spheres whose bond breaks while they overlap push each other apart from the next step on. That energy is none of the
-    bond: it was spent when they were bonded with an overlap, or pressed together without a contact.
+    If a bond breaks while its spheres overlap, they push each other apart from the next step on. The bond does not
+    supply this energy: it was spent when the spheres were bonded with an overlap, or pressed together without contact.
 
     Parameters
     ----------
     system : System
         The state of this rank.
     rows, shift : (n, 2) and (n, 3) arrays
-        Of the pairs, see `pdem.engine.id_pairs.pairs_by_id.PairTable`.
+        Rows and shifts of the pairs, see `pdem.engine.id_pairs.pairs_by_id.PairTable`.
     """
     own, law = system.particles, system.constants.law
     place = system.contacts.pairs.rows_to_share(own)[:, PLACE : PLACE + 3]

@@ -1,4 +1,4 @@
-"""The bonds of a rank: their table, their kernels' arguments, and what an evaluation has found."""
+"""The bonds of a rank: their table, the arguments of their kernels, and the results of an evaluation."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ BOND_FIELDS = (
     Field("power", np.float64, (), "W", "taken out by damping"),
     Field(NO_CONTACT, np.int64, (), "1", "0: its ends may be in contact; 1: not while bonded; 2: never"),
 )
-"""Columns of the table of bonds: those of `.kernel.BondColumns`, and what the last evaluation has found."""
+"""Columns of the table of bonds: the columns of `.kernel.BondColumns`, and results of the last evaluation."""
 
 AFTER_BREAK, NEVER_TOUCHING = 1, 2
-"""In the column `NO_CONTACT`: contact once the bond is broken; no contact, broken or not. 0: contact at any time."""
+"""Values of the column `NO_CONTACT`: contact only after the break; no contact at any time. 0: contact at any time."""
 
 
 class BondEvaluation:
@@ -45,9 +45,9 @@ class BondEvaluation:
     table : PairTable
         The bonds.
     apart : PairTable
-        Pairs whose bonds have broken, and which never touch; they may be far apart.
+        Pairs of broken bonds that never touch; their particles may be far apart.
     results : BondResults
-        Of the last evaluation; ``energy``, ``used`` and ``power`` are columns of the table.
+        Results of the last evaluation; ``energy``, ``used`` and ``power`` are columns of the table.
     """
 
     def __init__(self) -> None:
@@ -58,13 +58,13 @@ class BondEvaluation:
         self._lost = np.zeros(0)
 
     def _arguments(self) -> tuple[BondEnds, BondColumns]:
-        """Return what kernels are given of the table as it is."""
+        """Return the arguments of kernels for the present table."""
         table = self.table
         columns = BondColumns(*(table.columns[name] for name in BondColumns._fields))
         return BondEnds(table.rows, table.shift, np.zeros((len(table), 3))), columns
 
     def _follow_table(self) -> None:
-        """Have arguments and results for the present pairs, if these have changed."""
+        """Make new arguments and results if the pairs of the table have changed."""
         if self._of is not self.table.rows:
             self._of = self.table.rows
             self._ends, self._columns = self._arguments()
@@ -85,7 +85,7 @@ class BondEvaluation:
         evaluate(self._ends, self._columns, laws, packed, own.column("orientation")[:rows], self.results)
 
     def too_long(self) -> int | None:
-        """Return the lower id of the first bond that is as long as half of a periodic side, None without any."""
+        """Return the lower id of the first bond of about half a periodic side in length; None without such a bond."""
         table = self.table
         return int(table.lower[np.argmax(table.far)]) if table.far.any() else None
 
@@ -95,30 +95,30 @@ class BondEvaluation:
             add_bond_loads(BondsOfParticles(*self.table.of_particles), self.results.loads, force, torque)
 
     def lost(self, owned: int, dt: float) -> Floats:
-        """Return what damping has taken out of bonds that this rank counts in a step of `dt` [s] (n,) [J].
+        """Return the energies (n,) [J] that bonds counted by this rank have lost to damping in a step of `dt` [s].
 
-        Of one that breaks, what is `ahead` is left out.
+        For a bond that breaks, the part that is `ahead` of time is left out.
         """
         if len(self.table):
             write_lost(self.table.rows, owned, dt, self.results.power, self.results.mode, self._lost)
         return self._lost
 
     def ahead(self, pairs: Booleans, dt: float) -> Floats:
-        """Return what steps have accounted for of the damping of some bonds, and the next kick alone takes out [J].
+        """Return the damping losses of marked bonds that are accounted for ahead of the next kick [J].
 
-        A dashpot acts by the rate r before a kick. Both kicks between r and the next rate r' take out the product of r
-        with the mean of both rates, r (r + r') / 2 = (3 r^2 + r'^2) / 4 to second order. Half of that belongs to the
-        kick that ends the step: with r^2 for each step, a fourth of the last one is ahead of time.
+        A dashpot acts by the rate r before a kick. Both kicks between r and the next rate r' dissipate the product of r
+        with the mean of both rates, r (r + r') / 2 = (3 r^2 + r'^2) / 4 to second order. Half of this loss belongs to
+        the kick that ends the step. Since each step accounts for r^2, a fourth of the last step is ahead of time.
         """
         return 0.25 * dt * self.table.columns["power"][pairs]
 
     @property
     def any_breaks(self) -> bool:
-        """Whether a bond breaks by the last evaluation."""
+        """Whether any bond breaks according to the last evaluation."""
         return bool(self.results.mode.any())
 
     def take_out(self, broken: Booleans) -> None:
-        """Take out the bonds that are marked; the others keep their loads."""
+        """Remove the marked bonds; the remaining bonds keep their loads."""
         loads = self.results.loads[~broken]
         never = broken & (self.table.columns[NO_CONTACT] == NEVER_TOUCHING)
         if never.any():
@@ -135,9 +135,10 @@ class BondEvaluation:
 
 @uncounted_kernel
 def write_lost(rows: Integers, owned: int, dt: float, power: Floats, mode: Integers, lost: Floats) -> None:
-    """Write what damping has taken out of each bond in a step of `dt` [s] [J], 0 for those that another rank counts.
+    """Write to `lost` the energy [J] that each bond has lost to damping in a step of `dt` [s].
 
-    Of a bond that breaks the kick is missing that begins the next step.
+    It is 0 for bonds that this rank does not count. For a bond that breaks, it excludes the kick that begins the next
+    step.
     """
     for bond in prange(len(rows)):
         share = 1.0 if mode[bond] == UNBROKEN else 0.75

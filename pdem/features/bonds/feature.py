@@ -1,4 +1,4 @@
-"""Bonds between particles, as a feature of the engine: what it does in each step, at the break, and in files."""
+"""Bonds between particles as a feature of the engine: their hooks for each step, for the break, and for files."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ _CONTACTS = {"always": 0, "after-break": AFTER_BREAK, "never": NEVER_TOUCHING}
 
 
 class Bonds(Feature):
-    """All bonds of a case. It takes its steps one at a time.
+    """All bonds of a case.
 
     Attributes
     ----------
     evaluation : BondEvaluation or None
-        The bonds of this rank; None for a case without any.
+        The bonds of this rank; None for a case without bonds.
     broken : BrokenBonds
-        Those that have broken.
+        Events of the bonds that have broken.
     """
 
     name, turn, needs_forces = "bonds", Turn.MEASURE, False
@@ -81,12 +81,12 @@ class Bonds(Feature):
 
     @classmethod
     def of(cls, system: System) -> Self:
-        """Return the bonds of a case, none so far.
+        """Return the feature of a case, still without bonds.
 
         Raises
         ------
         CaseError
-            On all ranks, if the case has what bonds cannot be together with.
+            On all ranks, if the case has shapes or a deforming box, which cannot be combined with bonds.
         """
         if not system.case.bonds:
             return cls()
@@ -99,12 +99,12 @@ class Bonds(Feature):
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:
-        """Return the terms of bonds, if a case has any."""
+        """Return the energy terms of bonds; none for a case without bonds."""
         return super().terms_in(case) if cls.fields_in(case) else ()
 
     @property
     def pair_tables(self) -> tuple[PairTable, ...]:
-        """The bonds, and pairs that never touch."""
+        """The tables of bonds, and of broken pairs that never touch."""
         return () if self.evaluation is None else (self.evaluation.table, self.evaluation.apart)
 
     @property
@@ -114,7 +114,7 @@ class Bonds(Feature):
 
     @property
     def drifts(self) -> bool:
-        """Whether the case has bonds: spheres have orientations then."""
+        """Whether the case has bonds, so that spheres have orientations."""
         return self.evaluation is not None
 
     def error(self, system: System, particle: str, speed: str) -> str:
@@ -130,7 +130,7 @@ class Bonds(Feature):
         turn_spheres(own.count, system.constants.time_step.dt, own.angular_velocity, own.orientation)
 
     def evaluate_forces(self, system: System, dt: float) -> None:
-        """Evaluate all bonds; at the begin of a run account for the kick that begins the first step."""
+        """Evaluate all bonds; at the start of a run account for the damping of the kick that begins the first step."""
         if self.evaluation is not None:
             self.evaluation.evaluate(system, self._laws)
             if (too_long := self.evaluation.too_long()) is not None:
@@ -142,12 +142,12 @@ class Bonds(Feature):
                 )
 
     def add_forces(self, system: System, force: Floats, torque: Floats) -> None:
-        """Add the forces and torques of bonds, for each particle in the order of its partners' ids."""
+        """Add the forces and torques of bonds; each particle sums its bonds in the order of its partners' ids."""
         if self.evaluation is not None:
             self.evaluation.add_loads(force, torque)
 
     def forces_change(self, system: System, dt: float) -> bool:
-        """Account for damping, and take out the bonds that break in this step; tell whether any does."""
+        """Account for damping and remove the bonds that break in this step; return whether any bond breaks."""
         if self.evaluation is None:
             return False
         if system.constants.law.has_ledger:
@@ -158,7 +158,7 @@ class Bonds(Feature):
         return True
 
     def _break(self, system: System, bonds: BondEvaluation) -> None:
-        """Take out the bonds that break: their energy becomes that of fracture, and each is an event."""
+        """Remove the bonds that break: their energy becomes fracture energy, and each break is an event."""
         table, broken = bonds.table, bonds.results.mode > 0
         mine = broken & (table.rows[:, 0] < system.particles.count)
         energy = table.columns["energy"][mine]
@@ -183,18 +183,18 @@ class Bonds(Feature):
         bonds.take_out(broken)
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on with the bonds of a checkpoint, or make those of a new run. Collective.
+        """Load the bonds of a checkpoint, or make the bonds of a new run. Collective.
 
         Raises
         ------
         CaseError, InputError
-            On all ranks, if bonds are impossible.
+            On all ranks, if particles cannot be bonded as the case or the checkpoint says.
         """
         if self.evaluation is None:
             return
         own, over = system.particles, system.exchange
         stored = groups.get(BOND_GROUP)
-        if stored is None:  # bonds of a new run are without strain as spheres are
+        if stored is None:  # bonds of a new run have no strain in the present orientations
             own.orientation[:] = 0.0
         fill_orientations(own.orientation)
         self.evaluation.table.load(over, own, _new_bonds(system) if stored is None else stored)
@@ -215,12 +215,12 @@ class Bonds(Feature):
         }
 
     def on_insert(self, system: System, columns: Columns) -> None:
-        """Give inserted spheres the orientation that others have at time 0."""
+        """Give inserted spheres the orientation of all spheres at time 0."""
         if self.evaluation is not None:
             fill_orientations(columns["orientation"])
 
     def on_remove_pairs(self, system: System, table: PairTable, ends: Booleans) -> None:
-        """Account for the energy of bonds that go with a particle."""
+        """Account for the energy of bonds that are removed with a particle."""
         if self.evaluation is not None and table is self.evaluation.table:
             mine = table.counted(system.particles) & ends
             system.contacts.ended_energies.add("outflow", table.columns["energy"][mine])
@@ -237,13 +237,13 @@ class Bonds(Feature):
             sums.add(BOND_DAMPING, -self.evaluation.ahead(mine, system.constants.time_step.dt))
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names, units and types of the numbers of bonds, and of those that have broken in each mode."""
+        """Return names, units and types of series columns: number of bonds, number of broken bonds by mode."""
         if self.evaluation is None:
             return []
         return [("bonds", "1", "i8"), *((f"bonds_broken_{mode}", "1", "i8") for mode in MODES)]
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
-        """Return the values of these columns. Collective."""
+        """Return the values of `columns`. Collective."""
         if self.evaluation is None:
             return {}
         table = self.evaluation.table
@@ -253,7 +253,7 @@ class Bonds(Feature):
         return {"bonds": whole, **{f"bonds_broken_{mode}": one for mode, one in zip(MODES, broken, strict=True)}}
 
     def all_of(self, system: System) -> dict[str, NDArray[Any]] | None:
-        """Return all bonds, broken ones as well, on the first rank; None on others. Collective.
+        """Return all bonds, present and broken, on the first rank; None elsewhere. Collective.
 
         Raises
         ------
@@ -273,7 +273,7 @@ class Bonds(Feature):
         return [breaks_line(count)] if count.any() else []
 
     def write(self, system: System, folder: Path) -> None:
-        """Write the events of all bonds that have broken until now, in place of an earlier file. Collective."""
+        """Write the events of all bonds that have broken so far, and replace an earlier file. Collective."""
         if self.evaluation is not None:
             events = self.broken.collected(system.exchange)
             on_first_rank(
@@ -287,14 +287,14 @@ def laws_of(case: CaseData) -> Floats:
 
 
 def _new_bonds(system: System) -> Columns:
-    """Return ids and columns of the bonds of a new run, each on any one rank. Collective."""
+    """Return ids and columns of the bonds of a new run; each bond is on exactly one rank. Collective."""
     lower, higher, bonds = select_bonds(system.case, system.exchange, dict(system.particles))
     contact = np.array([_CONTACTS[one.contact] for one in system.case.bonds.values()], np.int64)
     return {"lower": lower, "higher": higher, **bonds._asdict(), NO_CONTACT: contact[bonds.kind]}
 
 
 def _middles(system: System, table: PairTable, pairs: Booleans) -> NDArray[Any]:
-    """Return the middles of some pairs (n, 3) [m], in the box on periodic axes."""
+    """Return the middles of marked pairs (n, 3) [m], inside the box on periodic axes."""
     rows, shift = table.rows[pairs], table.shift[pairs]
     own, (period, frequency) = system.particles, system.constants.periods
     packed = system.contacts.pairs.rows_to_share(own)[:, PLACE : PLACE + 3]

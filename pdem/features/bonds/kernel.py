@@ -1,8 +1,8 @@
-"""Kernels of bonds: each bond by itself, from its lower to its higher end, then sums for each particle.
+"""Kernels of bonds: evaluate each bond by itself, from its lower to its higher end, then sum for each particle.
 
-A bond whose ends belong to two ranks is evaluated on both, by the same operations in the same order, so that no rank
-sends a force back. Everything is compiled without contraction: neither vector instructions nor what stands beside a
-bond change its bits. A particle adds up its bonds in the order of its partners' ids.
+If two ranks own the ends of a bond, both evaluate it by the same operations in the same order, so that no rank sends a
+force back. All kernels are compiled without contraction: neither vector instructions nor neighbouring bonds in the
+table change the bits of a bond. A particle adds up its bonds in the order of its partners' ids.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BOND_LOADS = 9
 
 
 class BondColumns(NamedTuple):
-    """What n bonds remember: their reference, their stiffness and their strength. Nothing of it changes.
+    """Constant columns of n bonds: their reference, their stiffness and their strength.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class BondColumns(NamedTuple):
     stiffness : (n, 4) array
         Axial [N/m], shear [N/m], bending [N m], twisting [N m].
     damping : (n, 4) array
-        In the same order [kg/s, kg/s, N m s, N m s].
+        Coefficients in the same order [kg/s, kg/s, N m s, N m s].
     section : (n, 3) array
         Area A [m^2], beta R / I and beta R / J [1/m^3].
     strength : (n, 3) array
-        Tensile and shear strength [Pa], fracture energy [J/m^2]; infinite where there is none.
+        Tensile and shear strength [Pa], fracture energy [J/m^2]; infinite if the case does not give it.
     kind : (n,) array
         Row of the laws.
     """
@@ -78,16 +78,16 @@ class BondColumns(NamedTuple):
 
 
 class BondEnds(NamedTuple):
-    """Where the ends of n bonds are among the particles of a rank.
+    """The ends of n bonds: their rows among the particles of a rank, and their images.
 
     Attributes
     ----------
     rows : (n, 2) array
         Rows of the particles with the lower and the higher id.
     shift : (n, 3) array
-        Is added to the position of the higher end to give its image next to the lower one [m].
+        Added to the position of the higher end, gives its image next to the lower end [m].
     drift : (n, 3) array
-        Velocity of that image relative to the particle [m/s], not 0 in boxes that deform.
+        Velocity of this image relative to the particle [m/s], not 0 in boxes that deform.
     """
 
     rows: Integers
@@ -96,21 +96,21 @@ class BondEnds(NamedTuple):
 
 
 class BondResults(NamedTuple):
-    """What an evaluation yields for n bonds.
+    """Results of an evaluation of n bonds.
 
     Attributes
     ----------
     loads : (n, `BOND_LOADS`) array
-        Force on the higher end [N], moments on the lower and on the higher end [N m], also of a bond that breaks: they
+        Force on the higher end [N], moments on the lower and on the higher end [N m]. The loads of a bond that breaks
         act until the end of the step.
     energy : (n, 4) array
-        Stored in elongation, shear, bending and twist [J].
+        Energies stored in elongation, shear, bending and twist [J].
     power : (n,) array
-        Lost by damping [W].
+        Power lost to damping [W].
     used : (n,) array
-        Largest stress over strength, or what the criterion has in its place: a bond breaks at 1.
+        Used share of the strength by the criterion of the bond, such as stress over strength: a bond breaks at 1.
     mode : (n,) array
-        0 for a bond that is whole, else why it breaks, see `.potential`.
+        0 for an unbroken bond, else the mode in which it breaks, see `.potential`.
     """
 
     loads: Floats
@@ -121,7 +121,7 @@ class BondResults(NamedTuple):
 
     @classmethod
     def empty(cls, count: int) -> BondResults:
-        """Return room for a number of bonds."""
+        """Return zeros for a number of bonds."""
         return cls(
             np.zeros((count, BOND_LOADS)),
             np.zeros((count, 4)),
@@ -133,7 +133,7 @@ class BondResults(NamedTuple):
 
 @inlined_geometry
 def three(rows: Floats, row: int, at: int) -> Vector:
-    """Return three numbers of a row, the first of them at `at`."""
+    """Return three consecutive numbers of a row, from column `at` on."""
     return rows[row, at], rows[row, at + 1], rows[row, at + 2]
 
 
@@ -157,7 +157,7 @@ def branch_of(packed: Floats, lower: int, higher: int, shift: Vector) -> tuple[V
 def criterion_of(
     law: Vector, loads: Loads, direction: Vector, energy: Four, section: Vector, strength: Vector
 ) -> tuple[float, int]:
-    """Return how much of its strength a bond uses, and the mode in which it would break.
+    """Return the used share of the strength of a bond, and the mode in which it would break.
 
     `law` is a row of the laws: the criterion, and the tangent of the angle of friction.
     """
@@ -172,7 +172,7 @@ def criterion_of(
 
 @inlined_geometry
 def write_loads(loads: Floats, row: int, new: Loads) -> None:
-    """Write a force and two moments."""
+    """Write the force and the two moments of `new` into a row of `loads`."""
     for axis in range(3):
         loads[row, axis] = new[0][axis]
         loads[row, 3 + axis] = new[1][axis]
@@ -181,7 +181,7 @@ def write_loads(loads: Floats, row: int, new: Loads) -> None:
 
 @inlined_geometry
 def relative_turn(lower: Quaternion, higher: Quaternion, turn: Quaternion) -> Quaternion:
-    """Return how the higher end has turned relative to the lower one since the bond was made."""
+    """Return the rotation of the higher end relative to the lower end since the bond was made."""
     return quaternion_product(higher, quaternion_product(turn, undone(lower)))
 
 
@@ -195,7 +195,7 @@ def evaluate_bond(
     orientation: Floats,
     results: BondResults,
 ) -> None:
-    """Evaluate one bond; parameters as in `evaluate_bonds`."""
+    """Evaluate one bond and write its results; parameters as in `evaluate_bonds`."""
     lower, higher = ends.rows[bond, 0], ends.rows[bond, 1]
     direction, distance = branch_of(packed, lower, higher, three(ends.shift, bond, 0))
     at_lower = four(orientation, lower)
@@ -232,14 +232,14 @@ def _evaluate_bonds(
 def evaluate_bonds(
     ends: BondEnds, columns: BondColumns, laws: Floats, packed: Floats, orientation: Floats, results: BondResults
 ) -> None:  # fmt: skip
-    """Evaluate all bonds of a rank.
+    """Evaluate all bonds of a rank and write their results.
 
     Parameters
     ----------
     ends : BondEnds
-        Their ends among the particles.
+        Ends of the bonds among the particles.
     columns : BondColumns
-        What they remember.
+        Constant columns of the bonds.
     laws : (K, 3) array
         By kind: criterion, tangent of the angle of friction, 0.
     packed : (N, `pdem.foundation.packed_row.PACKED`) array
@@ -247,18 +247,18 @@ def evaluate_bonds(
     orientation : (N, 4) array
         Orientations of particles: unit quaternions w, x, y, z from their frames to space.
     results : BondResults
-        Is written.
+        Written: the results of all bonds.
     """
     _evaluate_bonds(*plain(ends, columns, laws, packed, orientation, results))
 
 
 class BondsOfParticles(NamedTuple):
-    """Which bonds each owned particle has, in the order of its partners' ids.
+    """The bonds of each owned particle, in the order of its partners' ids.
 
     Attributes
     ----------
     starts : (owned + 1,) array
-        Where the entries of each particle begin.
+        Index of the first entry of each particle, and the number of entries at the end.
     entries : (m,) array
         Twice the number of a bond, plus 1 for the higher end.
     """
@@ -268,16 +268,16 @@ class BondsOfParticles(NamedTuple):
 
 
 def bonds_of_particles(rows: Integers, owned: int) -> BondsOfParticles:
-    """Return which bonds each owned particle has.
+    """Return the bonds of each owned particle.
 
     Parameters
     ----------
     rows : (n, 2) array
-        Rows of the lower and the higher ends of bonds, which are in the order of their ids, lower ones first.
+        Rows of the lower and the higher ends of bonds. The bonds are sorted by their lower, then their higher ids.
     owned : int
-        Number of owned particles; rows from there on are ghosts.
+        Number of owned particles; rows from this number on are ghosts.
     """
-    # Of one particle all partners with lower ids come first, where it is the higher end.
+    # The bonds with a particle as their higher end come first: their partners have lower ids.
     row = np.concatenate([rows[:, 1], rows[:, 0]])
     bond = np.arange(len(rows))
     entry = np.concatenate([2 * bond + 1, 2 * bond])
@@ -290,7 +290,7 @@ def bonds_of_particles(rows: Integers, owned: int) -> BondsOfParticles:
 
 @inlined_geometry
 def add_bond_loads_of(particle: int, bonds: BondsOfParticles, loads: Floats, force: Floats, torque: Floats) -> None:
-    """Add the loads of its bonds to the force and the torque of one particle."""
+    """Add to the force and the torque of one particle the loads of its bonds."""
     fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for place in range(bonds.starts[particle], bonds.starts[particle + 1]):
         bond, is_higher = bonds.entries[place] >> 1, bonds.entries[place] & 1
@@ -318,10 +318,10 @@ def add_bond_loads(bonds: BondsOfParticles, loads: Floats, force: Floats, torque
     Parameters
     ----------
     bonds : BondsOfParticles
-        Which bonds each has.
+        The bonds of each owned particle.
     loads : (n, `BOND_LOADS`) array
         See `BondResults`.
     force, torque : (N, 3) arrays
-        Of particles; those of owned ones grow.
+        Forces and torques of particles; the rows of owned particles are changed.
     """
     _add_bond_loads(*plain(bonds, loads, force, torque))

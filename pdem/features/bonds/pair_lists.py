@@ -1,4 +1,4 @@
-"""Files with the ids of two particles in each line, which bonds join."""
+"""Files of pairs to be bonded: each line has the ids of two particles."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def read_pairs(case: CaseData, name: str) -> tuple[Integers, Integers]:
     case : CaseData
         The case.
     name : str
-        Of the bonds, which have a file.
+        Name of the kind of bonds, which has a file.
 
     Returns
     -------
     pairs : (n, 2) array
-        Ids, the lower one first, in the order of the file.
+        Ids, the lower id first, in the order of the file.
     lines : (n,) array
-        Numbers of their lines.
+        Line numbers of the pairs.
 
     Raises
     ------
     CaseError
-        With the file and the line: no such file, no text, another number of columns, numbers that are no ids, a
-        particle joined with itself, a pair that the file has twice.
+        With the file and the line, if the file does not exist or is no text, a line does not have two columns, a number
+        is no id, a particle is joined with itself, or the file has a pair twice.
     """
     given = case.bonds[name].file or ""
     path, where = case.file(given), f"{case.source}: {shown_key(['bonds', name, 'file'])} = {shown_value(given)}"
@@ -64,7 +64,7 @@ def read_pairs(case: CaseData, name: str) -> tuple[Integers, Integers]:
 
 
 def _ids_of(row: NumberRow) -> tuple[int, int, int]:
-    """Return the number of a line and its two ids."""
+    """Return the line number of a row and its two ids."""
     if len(row.fields) != _COLUMNS:
         raise TextError(f"line {row.number}: has {len(row.fields)} columns; give the ids of two particles")
     first, second = finite_numbers(row)

@@ -1,4 +1,4 @@
-r"""The potential of a bond, its forces and moments, its damping, and when it breaks.
+r"""The potential of a bond, its forces and moments, its damping, and the criteria of its break.
 
 The lower end i and the higher end j of a bond, by id, are spheres with centres x_i, x_j and orientations. With
 r = x_j - x_i, D = |r|, d = r / D, the unit vector n fixed in sphere i that pointed from i to j when the bond was made,
@@ -6,15 +6,15 @@ and the rotation of sphere j relative to sphere i since then, as a unit quaterni
 
 * elongation u = D - l;
 * bending beta = n - n', where n' is n turned by the relative rotation: \|beta\| = 2 sin(angle between both / 2);
-* shear s = (l / 2) (n + n' - 2 d): how far the middle of the bond is off the mean of the two axes;
+* shear s = (l / 2) (n + n' - 2 d): the distance of the middle of the bond from the mean of the two axes;
 * twist tau = 2 v . n, which is 2 cos(bending / 2) sin(twist / 2);
 
 and the energy is U = k_n u^2 / 2 + k_s s^2 / 2 + k_b beta^2 / 2 + k_t tau^2 / 2. This is the vector-based potential of
 V. Kuzkin and I. Asonov (Phys. Rev. E 86 (2012) 051301) with B1 = k_n, B2 = k_s l^2, B4 = k_t,
-B3 = k_b - k_s l^2 / 4 - k_t / 2, written as a sum of squares: it loses no digits where strains are small, and shows how
-much of the energy is in each mode. For small strains it is the stiffness matrix of a beam whose k_s says which theory.
-Forces and moments are its exact gradient at any rotation, so that a pair keeps its energy, its momentum and its angular
-momentum, and has no memory beside its reference. Sums, products, quotients and one square root are all that it takes.
+B3 = k_b - k_s l^2 / 4 - k_t / 2, written as a sum of squares: it loses no digits where strains are small, and gives the
+energy of each mode. For small strains it yields the stiffness matrix of a beam; k_s decides about the theory of beams.
+Forces and moments are its exact gradient at any rotation: a pair conserves its energy, its momentum and its angular
+momentum, and needs no history beside its reference. The formulas use sums, products, quotients and one square root.
 
 The functions take and return numbers and tuples; kernels inline them without contraction (`.kernel`), so that a bond
 has the same bits on every rank that evaluates it.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Loads = tuple[Vector, Vector, Vector]
 
 UNBROKEN, IN_TENSION, IN_SHEAR, IN_BENDING, IN_TWIST = range(5)
-"""Why a bond breaks; `UNBROKEN`: it does not."""
+"""Modes in which a bond breaks; `UNBROKEN` for a bond that does not break."""
 
 MODES = ("tension", "shear", "bending", "twist")
 """Names of the modes, from `IN_TENSION` on."""
@@ -54,7 +54,7 @@ def exact_scale3(factor: float, a: Vector) -> Vector:
 
 @inlined_geometry
 def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Return the product of two quaternions: first the turn b, then the turn a."""
+    """Return the product of two quaternions: first the rotation b, then the rotation a."""
     return (
         a[0] * b[0] - (a[1] * b[1] + a[2] * b[2] + a[3] * b[3]),
         a[0] * b[1] + a[1] * b[0] + (a[2] * b[3] - a[3] * b[2]),
@@ -65,7 +65,7 @@ def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 @inlined_geometry
 def undone(a: Quaternion) -> Quaternion:
-    """Return the turn that undoes another one."""
+    """Return the inverse of a rotation."""
     return a[0], -a[1], -a[2], -a[3]
 
 
@@ -93,11 +93,11 @@ def bond_strains(
     direction : tuple of 3 float
         Unit vector d from the lower to the higher end.
     distance, length : float
-        Of the centres, now and at rest [m].
+        Distances of the centres, now and at rest [m].
     axis : tuple of 3 float
         Unit vector n in space.
     relative : tuple of 4 float
-        The turn (w, v) of the higher end relative to the lower one.
+        The rotation (w, v) of the higher end relative to the lower end.
     """
     v = relative[1], relative[2], relative[3]
     across = exact_cross3(v, axis)
@@ -118,7 +118,7 @@ def bond_strains(
 
 @inlined_geometry
 def energies(strain: Strains, stiffness: Four) -> Four:
-    """Return the energy of elongation, shear, bending and twist [J]; the stored energy is their sum."""
+    """Return the energies of elongation, shear, bending and twist [J]; the stored energy is their sum."""
     return (
         0.5 * stiffness[0] * strain[0] * strain[0],
         0.5 * stiffness[1] * exact_dot3(strain[1], strain[1]),
@@ -137,10 +137,10 @@ def elastic_loads(
     relative: Quaternion,
     length: float,
 ) -> Loads:
-    """Return the force on the higher end [N], and the moments on the lower and on the higher one [N m].
+    """Return the force on the higher end [N], and the moments on the lower and on the higher end [N m].
 
-    The force on the lower end is opposite. The moments are the gradient of the energy by rotations of the ends, and
-    with the moment of the forces they add up to nothing. Parameters as in `bond_strains`.
+    The force on the lower end is opposite. The moments are minus the gradient of the energy by rotations of the ends;
+    they and the moment of the forces add up to zero. Parameters as in `bond_strains`.
     """
     u, shear, bending, twist = strain
     along = exact_dot3(shear, direction)
@@ -173,17 +173,17 @@ def elastic_loads(
 def strain_rates(
     direction: Vector, distance: float, velocity: Vector, lower_spin: Vector, higher_spin: Vector
 ) -> Strains:  # fmt: skip
-    """Return how fast a bond is elongated [m/s], sheared [m/s], bent [rad/s] and twisted [rad/s].
+    """Return the rates of elongation [m/s], shear [m/s], bending [rad/s] and twist [rad/s] of a bond.
 
-    They vanish where both ends move as one rigid body. The shear is that of the middle of the bond; shear and bending
-    are vectors across it.
+    They vanish where both ends move as one rigid body. The shear refers to the middle of the bond; shear and bending
+    are vectors across the bond.
 
     Parameters
     ----------
     direction, distance
         As in `bond_strains`.
     velocity : tuple of 3 float
-        Of the higher end relative to the lower one [m/s].
+        Velocity of the higher end relative to the lower end [m/s].
     lower_spin, higher_spin : tuple of 3 float
         Angular velocities of the ends [rad/s].
     """
@@ -202,10 +202,10 @@ def strain_rates(
 
 @inlined_geometry
 def damping_loads(rates: Strains, damping: Four, direction: Vector, distance: float) -> tuple[Loads, float]:
-    """Return the loads of the damping as `elastic_loads` does, and the power that it takes out [W].
+    """Return the loads of damping in the format of `elastic_loads`, and the power that damping dissipates [W].
 
-    In each mode the load is its coefficient times its rate; momentum and angular momentum are kept. The power is the
-    sum of coefficient times square of the rate, which is exactly what these loads do to the velocities.
+    In each mode the load is the coefficient times the rate; momentum and angular momentum are conserved. The power is
+    the sum of coefficient times square of the rate, which is exactly the negative work rate of these loads.
     """
     rate, shear, bending, twist = rates
     axial, across = -damping[0] * rate, -damping[1]
@@ -226,7 +226,7 @@ def damping_loads(rates: Strains, damping: Four, direction: Vector, distance: fl
 def section_forces(loads: Loads, direction: Vector) -> Four:
     """Return tension [N], shear force [N], the larger bending moment of both ends [N m] and the twisting moment [N m].
 
-    The tension is negative under compression, all others are sizes.
+    The tension is negative under compression; the remaining three are magnitudes.
     """
     force, lower, higher = loads
     tension, twist = -exact_dot3(force, direction), exact_dot3(higher, direction)
@@ -244,9 +244,9 @@ def stresses(forces: Four, section: Vector) -> Four:
     Parameters
     ----------
     forces : tuple of 4 float
-        Of `section_forces`.
+        Results of `section_forces`.
     section : tuple of 3 float
-        Area A [m^2], beta R / I and beta R / J [1/m^3], with the share beta of moments that counts.
+        Area A [m^2], beta R / I and beta R / J [1/m^3]; beta is the share of moments that counts.
     """
     area, bending, twisting = section
     return forces[0] / area, forces[1] / area, forces[2] * bending, forces[3] * twisting
@@ -254,7 +254,7 @@ def stresses(forces: Four, section: Vector) -> Four:
 
 @inlined_geometry
 def used_by_stress(stress: Four, tensile: float, shear: float, friction: float) -> tuple[float, int]:
-    """Return the larger of both stresses of the section over its strength, and the mode in which it would break.
+    """Return the larger of tensile and shear stress over strength, and the mode in which the bond would break.
 
     Tension and bending act against the tensile strength, shear and twist against the shear strength, which grows by
     the pressure along the bond times `friction`, the tangent of the angle of friction.
@@ -268,7 +268,7 @@ def used_by_stress(stress: Four, tensile: float, shear: float, friction: float) 
 
 @inlined_geometry
 def largest_of(a: float, b: float, c: float, d: float) -> int:
-    """Return the mode with the largest of four parts, the first one of equal ones."""
+    """Return the mode with the largest of four parts; the first mode if parts are equal."""
     if a >= b and a >= c and a >= d:
         return IN_TENSION
     if b >= c and b >= d:
@@ -289,6 +289,6 @@ def used_by_force(stress: Four, tensile: float, shear: float, friction: float) -
 
 @inlined_geometry
 def used_by_energy(energy: Four, area: float, limit: float) -> tuple[float, int]:
-    """Return the stored energy over the area and a limit [J/m^2], and the mode with the largest part of it."""
+    """Return the stored energy over area and over a limit [J/m^2], and the mode with the largest energy."""
     stored = energy[0] + energy[1] + (energy[2] + energy[3])
     return stored / area / limit, largest_of(energy[0], energy[1], energy[2], energy[3])

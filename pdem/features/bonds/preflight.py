@@ -1,4 +1,4 @@
-"""What is worth knowing of bonds before a run, and the longest stable step of those that there are."""
+"""Findings on bonds before a run: numbers, stiffness, strength, and the longest stable step of the actual bonds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Columns = Mapping[str, NDArray[Any]]
 
 STEP_SHARE = 0.5
-"""Time step over the longest stable one above which motion is inaccurate."""
+"""Ratio of the time step to the longest stable step above which motion is inaccurate."""
 
 _SHOWN = 5
 
@@ -63,7 +63,7 @@ def bond_findings(case: CaseData, particles: Population, step: float) -> list[Fi
 
 
 def _numbers(case: CaseData, table: Columns, rows: Integers) -> Iterator[Finding]:
-    """Report the number of bonds, and the spheres that have none."""
+    """Report the number of bonds, and the spheres without bonds."""
     count = np.bincount(rows.ravel(), minlength=len(table["id"]))
     joined = count[count > 0]
     text = f"{len(rows):,} join {len(joined):,} spheres, {joined.mean():.3g} of each ({joined.min()} to {joined.max()})"
@@ -76,7 +76,7 @@ def _numbers(case: CaseData, table: Columns, rows: Integers) -> Iterator[Finding
 
 
 def _stiffness(case: CaseData, particles: Population, network: BondNetwork) -> Iterator[Finding]:
-    """Report the stiffness of the bonded sample if all of it moved in the same way, which is an upper bound."""
+    """Report the stiffness of the bonded sample under uniform strain, which is an upper bound."""
     if case.domain.dimension == 2:
         return
     sides = np.where(
@@ -92,7 +92,7 @@ def _stiffness(case: CaseData, particles: Population, network: BondNetwork) -> I
 
 
 def _step(network: BondNetwork, step: float) -> Iterator[Finding]:
-    """Compare the step with the longest stable one."""
+    """Compare the time step with the longest stable step."""
     limit = limit_of(network)
     share = step / limit.time
     text = f"{step:.4g} s is {100.0 * share:.3g} % of the longest stable step {limit.time:.4g} s of {limit.subject}"
@@ -102,7 +102,7 @@ def _step(network: BondNetwork, step: float) -> Iterator[Finding]:
 
 
 def _strength(case: CaseData, pairs: Integers, columns: BondColumns) -> Iterator[Finding]:
-    """Report the loads at which bonds of each kind break, and kinds that never do."""
+    """Report the loads at which bonds of each kind break, and the kinds that never break."""
     for number, (name, section) in enumerate(case.bonds.items()):
         mine = np.flatnonzero(columns.kind == number)
         tensile, _, energy = columns.strength[mine].T
@@ -121,7 +121,7 @@ def _strength(case: CaseData, pairs: Integers, columns: BondColumns) -> Iterator
 
 
 def _weakest(section: BondSection, pairs: Integers, tensile: Floats) -> str:
-    """Return a text on the weakest of bonds whose strengths scatter, and on how weak it is on average."""
+    """Return a text on the weakest bond and on its expected strength; an empty text without a Weibull distribution."""
     law = section.tensile_strength
     if not isinstance(law, WeibullStrength):
         return ""
@@ -133,6 +133,6 @@ def _weakest(section: BondSection, pairs: Integers, tensile: Floats) -> str:
 
 
 def _ends(values: NDArray[Any]) -> str:
-    """Return the smallest and the largest of some values as text."""
+    """Return the smallest and the largest value as text."""
     low, high = float(values.min()), float(values.max())
     return f"{low:.3g}" if high <= low * (1.0 + 1e-9) else f"{low:.3g} to {high:.3g}"

@@ -1,4 +1,4 @@
-"""What bonds remember from the moment in which they are made: their reference, stiffness, damping and strength."""
+"""Creation of bonds: their reference at this moment, their stiffness, damping and strength, which never change."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class EndStates(NamedTuple):
-    """Both ends of n bonds when they are made, the end with the lower id first.
+    """Both ends of n bonds at their creation, the end with the lower id first.
 
     Attributes
     ----------
     branch : (n, 3) array
-        From the centre of the lower to that of the nearest image of the higher end [m].
+        From the centre of the lower end to the nearest image of the centre of the higher end [m].
     orientation : (n, 2, 4) array
         Unit quaternions w, x, y, z from the frames of the ends to space.
     radius : (n, 2) array
-        In m.
+        Radii of both spheres [m].
     inverse_mass : (n, 2) array
-        In 1/kg, 0 of particles that are fixed.
+        One over the mass [1/kg], 0 for fixed particles.
     """
 
     branch: Floats
@@ -37,16 +37,16 @@ class EndStates(NamedTuple):
 
 
 class BondModel(NamedTuple):
-    """What the bonds of one kind have in common.
+    """Common properties of the bonds of one kind.
 
     Attributes
     ----------
     kind : int
-        Number of the kind, its row of the laws.
+        Number of the kind, which is also its row of the laws.
     elasticity : Elasticity
         Material and family.
     damping_ratio : float
-        Of each mode.
+        Damping ratio of each mode.
     moment_factor : float
         Share of the moments that counts in stresses.
     """
@@ -58,16 +58,16 @@ class BondModel(NamedTuple):
 
 
 def new_bonds(model: BondModel, ends: EndStates, section: RoundSection, strength: Floats) -> BondColumns:
-    """Return the columns of bonds that are made now, without strain.
+    """Return the columns of new bonds, which have no strain.
 
     Parameters
     ----------
     model : BondModel
-        Their kind.
+        Kind of the bonds.
     ends : EndStates
-        Their ends.
+        Ends of the bonds.
     section : RoundSection
-        Their sections.
+        Sections of the bonds.
     strength : (n, 3) array
         Tensile and shear strength [Pa], fracture energy [J/m^2].
     """
@@ -89,19 +89,19 @@ def new_bonds(model: BondModel, ends: EndStates, section: RoundSection, strength
 
 
 def law_row(criterion: int, friction_angle: float) -> tuple[float, float, float]:
-    """Return the row of laws of a kind, by its criterion and its angle of friction [degrees]."""
+    """Return the row of the laws of a kind with a criterion and an angle of friction [degrees]."""
     return float(criterion), math.tan(math.radians(friction_angle)), 0.0
 
 
 def _to_body(orientation: Floats, vector: Floats) -> Floats:
-    """Return vectors (n, 3) of space in the frames of orientations (n, 4)."""
+    """Transform vectors (n, 3) from space into the frames of orientations (n, 4)."""
     back = -orientation[:, 1:]
     once = np.cross(back, vector)
     return vector + 2.0 * (orientation[:, :1] * once + np.cross(back, once))
 
 
 def _turn(lower: Floats, higher: Floats) -> Floats:
-    """Return the orientation of the lower end in the frame of the higher one, both (n, 4)."""
+    """Return orientations `lower` in the frames of orientations `higher`, all (n, 4)."""
     scalar = (lower * higher).sum(axis=1, keepdims=True)
     vector = higher[:, :1] * lower[:, 1:] - lower[:, :1] * higher[:, 1:] - np.cross(higher[:, 1:], lower[:, 1:])
     return np.concatenate([scalar, vector], axis=1)

@@ -1,4 +1,4 @@
-"""Rules of the case file on bonds, without opening other files."""
+"""Rules of the case file on bonds that need no further files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def bond_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all bonds; `.selection` finds those of their pairs."""
+    """Yield the problems of all kinds of bonds; `.selection` checks their pairs."""
     for name, section in case.bonds.items():
         where: Location = ("bonds", name)
         yield from _which(case, section, where)
@@ -30,7 +30,7 @@ def bond_problems(case: CaseData) -> Iterator[Problem]:
 
 
 def _which(case: CaseData, section: BondSection, where: Location) -> Iterator[Problem]:
-    """Yield the problems of the keys that say which spheres are joined."""
+    """Yield the problems of the keys that choose the bonded spheres."""
     if (section.between is None) == (section.file is None):
         yield Problem(where, 'needs exactly one of between = "a-b", with gap, and file, a list of ids')
         return
@@ -74,7 +74,7 @@ def _number(radius: float | Metres) -> float:
 
 
 def _strength(section: BondSection, where: Location) -> Iterator[Problem]:
-    """Yield the problems of the criterion, and of what it needs."""
+    """Yield the problems of the criterion, and of the strengths that it needs."""
     by_energy = section.criterion == "energy"
     if by_energy and section.fracture_energy is None:
         yield Problem((*where, "fracture_energy"), 'is missing; criterion = "energy" needs it, in J/m^2')
@@ -92,7 +92,7 @@ def _strength(section: BondSection, where: Location) -> Iterator[Problem]:
 
 
 def _rest_of_case(case: CaseData) -> Iterator[Problem]:
-    """Yield what cannot be together with bonds."""
+    """Yield the problems of parts of the case that cannot be combined with bonds."""
     first = next(iter(case.bonds))
     if case.domain.deformation is not None:
         text = "cannot be used with bonds: their images do not follow a box that deforms; move walls instead"

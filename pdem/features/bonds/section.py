@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, entry
 
 CUT = 3.0
-"""Deviations from the mean at which a normal distribution of strengths is cut."""
+"""Number of standard deviations from the mean at which a normal distribution of strengths is cut."""
 
 
 class Metres(Section):

@@ -1,4 +1,4 @@
-"""Which particles bonds join at the start of a run: those of given materials within a gap, or pairs of a file."""
+"""Selection of the bonded pairs at the start of a run: spheres of two materials within a gap, or pairs of a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Columns = Mapping[str, NDArray[Any]]
 
 NEEDED = ("id", "position", "radius", "material", "fixed")
-"""Columns of particles that decide about bonds."""
+"""Columns of particles that the selection of bonds reads."""
 
 
 def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) -> tuple[Integers, Integers, BondColumns]:
@@ -46,14 +46,15 @@ def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) ->
     over : Group
         The ranks.
     particles : mapping of str to (n, ...) array
-        Of this rank: the columns `NEEDED`; those that move have 0 in ``fixed``, or there is no such column.
+        Columns `NEEDED` of the particles of this rank. ``fixed`` is 0 for particles that move; without this column all
+        particles move.
 
     Returns
     -------
     lower, higher : (b,) arrays
-        Ids of the ends, the lower one first, sorted. All bonds are on the first rank, other ranks have none.
+        Ids of the ends of each bond, sorted. The first rank has all bonds, other ranks have no bonds.
     columns : BondColumns
-        Of the bonds.
+        Columns of the bonds.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) ->
 
 
 def _no_bonds() -> BondColumns:
-    """Return the columns of no bonds."""
+    """Return columns without rows."""
     nobody = EndStates(np.empty((0, 3)), np.empty((0, 2, 4)), np.empty((0, 2)), np.empty((0, 2)))
     nothing = RoundSection(np.empty(0), np.empty(0))
     return new_bonds(BondModel(0, Elasticity(1.0, 0.0)), nobody, nothing, np.empty((0, 3)))
@@ -86,9 +87,9 @@ def bonds_of_all(case: CaseData, particles: Columns) -> tuple[Integers, BondColu
     Raises
     ------
     CaseError
-        With key, ids and remedy: a file that cannot be used, ids without a particle, no pairs within the gap, a pair
-        that two kinds join, a section wider than a sphere, a bond longer than half of a periodic side, particles
-        that are both fixed.
+        With key, ids and remedy, if a file cannot be used, an id has no particle, no pair is within the gap, two kinds
+        join the same pair, a section is wider than a sphere, a bond is longer than half of a periodic side, or both
+        particles of a bond are fixed.
     """
     order = np.argsort(particles["id"], kind="stable")
     table = {name: column[order] for name, column in particles.items()}
@@ -129,7 +130,7 @@ def rows_of_kind(case: CaseData, name: str, table: Columns) -> Integers:
     Raises
     ------
     CaseError
-        If its file cannot be used, or if there are none.
+        If the file of the kind cannot be used, or if no two spheres are within the gap.
     """
     section, where = case.bonds[name], f"{case.source}: {shown_key(['bonds', name])}"
     if section.file is not None:
@@ -152,13 +153,13 @@ def rows_of_kind(case: CaseData, name: str, table: Columns) -> Integers:
 
 
 def pair_materials(case: CaseData, name: str) -> tuple[str, ...]:
-    """Return the names of both materials that bonds of a kind join; none if a file has the pairs."""
+    """Return the names of both materials that bonds of a kind join; an empty tuple if a file gives the pairs."""
     between = case.bonds[name].between
     return () if between is None else split_pair(between, case.materials)[0]
 
 
 def _both_fixed(table: Columns, rows: Integers) -> Booleans:
-    """Tell of pairs of rows (b, 2) whether neither particle can move."""
+    """Return for each pair of rows (b, 2) whether both particles are fixed."""
     fixed = table.get("fixed")
     both: Booleans = np.zeros((len(rows), 2), dtype=np.bool_) if fixed is None else fixed[rows] > 0
     return both[:, 0] & both[:, 1]
@@ -184,7 +185,7 @@ def bonds_of_rows(case: CaseData, name: str, table: Columns, rows: Integers) -> 
     Raises
     ------
     CaseError
-        If a section is wider than a sphere, a bond too long for the box, or both of its ends are fixed.
+        If a section is wider than a sphere, a bond is too long for the box, or both ends of a bond are fixed.
     """
     section, ids = case.bonds[name], table["id"][rows]
     where = f"{case.source}: {shown_key(['bonds', name])}"
@@ -217,7 +218,7 @@ def branches_of(case: CaseData, position: Floats, rows: Integers) -> Floats:
 
 
 def _require_short(case: CaseData, where: str, branch: Floats, ids: Integers) -> None:
-    """Raise an error if a bond is as long as half of a periodic side, where its image is not the only one."""
+    """Raise an error if a bond is as long as half of a periodic side, since its nearest image is ambiguous then."""
     sides = np.subtract(case.domain.upper, case.domain.lower)[list(case.domain.periodic)]
     length = np.sqrt((branch**2).sum(axis=1))
     if len(sides) and len(length) and length.max() >= 0.5 * sides.min():
@@ -241,7 +242,7 @@ def _require_narrow(where: str, outer: Floats, smaller: Floats, ids: Integers) -
 
 
 def inverse_masses_of(case: CaseData, table: Columns) -> Floats:
-    """Return one over the mass of each particle [1/kg], 0 of fixed ones."""
+    """Return one over the mass of each particle [1/kg], 0 for fixed particles."""
     density = np.array([one.density or np.inf for one in case.materials.values()])
     mass = sphere_mass.py_func(density[table["material"]], table["radius"])
     fixed = table.get("fixed")
@@ -255,7 +256,7 @@ def elasticity_of(section: BondSection) -> Elasticity:
 
 
 def sections_of(section: BondSection, smaller: Floats) -> RoundSection:
-    """Return the sections of bonds by the radii of their smaller spheres (b,) [m]."""
+    """Return the sections of bonds, given the radii (b,) of their smaller spheres [m]."""
     inner = section.inner_radius
     return RoundSection(_radii(section.radius, smaller), smaller * 0.0 if inner is None else _radii(inner, smaller))
 

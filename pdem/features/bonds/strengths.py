@@ -1,4 +1,4 @@
-"""Strengths of single bonds, which scatter by the ids of their particles."""
+"""Strengths of single bonds: random numbers that the ids of their particles determine."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     Scatter = float | WeibullStrength | NormalStrength | None
 
 TENSILE_STREAM, SHEAR_STREAM = 0x626F6E64, 0x626F6E65
-"""Streams of random numbers of both strengths."""
+"""Streams of random numbers of tensile and shear strengths."""
 
 
 def pair_uniform(seed: int, stream: int, lower: Integers, higher: Integers) -> Floats:
-    """Return a uniform number (n,) from (0, 1) for each pair of ids, which depends on nothing else but the seed."""
+    """Return for each pair of ids a uniform number (n,) in (0, 1), which depends only on the ids, seed and stream."""
     first = keyed_bits(seed, stream, lower).view(np.int64)
     return keyed_uniform(seed, first, higher)
 
 
 def scattered(given: Scatter, stream: int, lower: Integers, higher: Integers) -> Floats:
-    """Return the strength of each pair of ids (n,) [Pa], infinite if there is none.
+    """Return the strength of each pair of ids (n,) [Pa], infinite if the case gives no strength.
 
     A Weibull distribution of modulus m has the scale mean / Gamma(1 + 1/m).
     """
@@ -37,14 +37,14 @@ def scattered(given: Scatter, stream: int, lower: Integers, higher: Integers) ->
     if isinstance(given, WeibullStrength):
         scale = given.mean / math.gamma(1.0 + 1.0 / given.modulus)
         return scale * (-np.log(uniform)) ** (1.0 / given.modulus)
-    from scipy.special import ndtr, ndtri  # late: it takes longer to import than the rest of a case
+    from scipy.special import ndtr, ndtri  # imported late: its import takes longer than all other work on a case
 
     low = ndtr(-CUT)
     return given.mean + given.deviation * ndtri(low + (1.0 - 2.0 * low) * uniform)
 
 
 def strengths_of(section: BondSection, lower: Integers, higher: Integers) -> Floats:
-    """Return tensile strength, shear strength [Pa] and fracture energy [J/m^2] of bonds by their ids (n, 3)."""
+    """Return tensile strength, shear strength [Pa] and fracture energy [J/m^2] (n, 3) of bonds with given ids."""
     energy = math.inf if section.fracture_energy is None else section.fracture_energy
     tensile = scattered(section.tensile_strength, TENSILE_STREAM, lower, higher)
     shear = scattered(section.shear_strength, SHEAR_STREAM, lower, higher)

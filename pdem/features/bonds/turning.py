@@ -1,4 +1,4 @@
-"""How the spheres of cases with bonds turn: their orientations, which nothing else needs."""
+"""Rotation of the spheres of cases with bonds. Only bonds need the orientations of spheres."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SPHERE_ORIENTATION = Field(
 
 @inlined_geometry
 def turned_sphere(orientation: Quaternion, spin: Vector, dt: float) -> Quaternion:
-    """Return the orientation of a sphere that has turned at a constant angular velocity [rad/s] for a time [s].
+    """Return the orientation of a sphere after a rotation at a constant angular velocity [rad/s] for a time [s].
 
-    A turn by the angle p is made with ``tan(p / 4)`` replaced by p / 4, as in `pdem.motion.rigid_rotation`: that
-    changes the angle in third order, and the result is a unit quaternion whatever the angle.
+    A rotation by the angle p is computed with p / 4 for ``tan(p / 4)``, as in `pdem.motion.rigid_rotation`. This
+    changes the angle in third order, and the result is a unit quaternion for any angle.
     """
     quarter = 0.25 * dt
     x, y, z = quarter * spin[0], quarter * spin[1], quarter * spin[2]
@@ -43,16 +43,16 @@ def turned_sphere(orientation: Quaternion, spin: Vector, dt: float) -> Quaternio
 
 @uncounted_kernel
 def turn_spheres(count: int, dt: float, spin: Floats, orientation: Floats) -> None:
-    """Turn the first `count` spheres by their angular velocities.
+    """Rotate the first `count` spheres by their angular velocities.
 
     Parameters
     ----------
     count : int
         Number of spheres.
     dt : float
-        Time [s].
+        Time of the rotation [s].
     spin : (n, 3) array
-        Angular velocities in the middle of that time [rad/s].
+        Angular velocities in the middle of this time [rad/s].
     orientation : (n, 4) array
         Written: unit quaternions w, x, y, z.
     """
@@ -65,5 +65,5 @@ def turn_spheres(count: int, dt: float, spin: Floats, orientation: Floats) -> No
 
 
 def fill_orientations(orientation: Floats) -> None:
-    """Give spheres (n, 4) that have no orientation yet, zeros, that of time 0."""
+    """Set orientations (n, 4) that are still zeros to the orientation at time 0."""
     orientation[~orientation.any(axis=1), 0] = 1.0

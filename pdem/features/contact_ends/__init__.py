@@ -1,1 +1,1 @@
-"""Why contacts have ended, counted in the series and listed for scripts."""
+"""Ended contacts: counted by reason in the series, and listed for scripts."""

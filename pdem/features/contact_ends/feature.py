@@ -1,4 +1,4 @@
-"""Contacts of a run that have ended, of all ranks: counted for each reason, and listed if a script asks."""
+"""The feature of ended contacts of all ranks: counted for each reason, and listed on request of a script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
 CONTACT_ENDS = "contact_ends"
-"""Name of the group of a checkpoint: a row for contacts between particles and one for those with walls."""
+"""Name of the group of a checkpoint: a row for contacts between particles, then a row for contacts with walls."""
 
 _COUNTED = {
     f"{bodies}_{reason.replace(' ', '_')}": (row, number)
@@ -32,7 +32,7 @@ _COUNTED = {
     for number, reason in enumerate(REASONS)
     if (row, number) != (0, WALL_REMOVED)
 }
-"""Columns of the series, numbers since time 0, with their places in `ContactEnds.counts`."""
+"""Columns of the series, numbers since time 0, with their indices in `ContactEnds.counts`."""
 
 
 class EndedContacts(Feature):
@@ -41,7 +41,7 @@ class EndedContacts(Feature):
     Parameters
     ----------
     ends : ContactEnds or None
-        Those of this rank, None if the case does not ask for any.
+        Ended contacts of this rank, None if the case does not ask for them.
     """
 
     name, turn = CONTACT_ENDS, Turn.COLLECT
@@ -53,7 +53,7 @@ class EndedContacts(Feature):
 
     @classmethod
     def of(cls, system: System) -> Self:
-        """Return the counts of a rank at time 0, which its contacts between particles get to know."""
+        """Return the feature with zero counts, and register the counts with the contacts between particles."""
         case = system.case
         if not case.output.contact_ends:
             return cls()
@@ -65,12 +65,12 @@ class EndedContacts(Feature):
 
     @property
     def watches_walls(self) -> bool:
-        """Whether ends are counted."""
+        """Whether ends of contacts with walls are counted."""
         return self.ends is not None
 
     @property
     def watches_pairs(self) -> bool:
-        """Whether ends are counted."""
+        """Whether ends of contacts between particles are counted."""
         return self.ends is not None
 
     def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
@@ -85,7 +85,7 @@ class EndedContacts(Feature):
             system.contacts.pairs.show_ended(runs, self.ends)
 
     def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
-        """Count contacts that end since one of their bodies is taken out."""
+        """Count contacts that end because a particle or a wall is removed."""
         if self.ends is None:
             return
         mine = pairs.take(np.isin(pairs.lower, system.particles.id))
@@ -99,7 +99,7 @@ class EndedContacts(Feature):
         return {} if self.ends is None else {CONTACT_ENDS: {"counts": self.ends.counts.copy()}}
 
     def totals(self, system: System, local: Groups) -> Groups:
-        """Return the group of a checkpoint from the parts of all ranks. Collective."""
+        """Sum the groups of all ranks to the group of a checkpoint. Collective."""
         return (
             {CONTACT_ENDS: {"counts": system.exchange.add(local[CONTACT_ENDS]["counts"])}}
             if CONTACT_ENDS in local
@@ -107,28 +107,28 @@ class EndedContacts(Feature):
         )
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on with the counts of a checkpoint, on the first rank."""
+        """Load the counts of a checkpoint on the first rank."""
         if self.ends is not None and CONTACT_ENDS in groups and not system.exchange.rank:
             self.ends.counts[:] = groups[CONTACT_ENDS]["counts"]
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names, units and types of the numbers of contacts that have ended, by reason."""
+        """Return names, units and types of the series columns: numbers of ended contacts by reason."""
         return [] if self.ends is None else [(name, "1", "i8") for name in _COUNTED]
 
     def values(self, system: System, line: SeriesLine | None = None) -> dict[str, float]:
-        """Return the values of these columns. Collective."""
+        """Return the values of `columns`. Collective."""
         if self.ends is None:
             return {}
         counts = system.exchange.add(self.ends.counts)
         return {name: int(counts[place]) for name, place in _COUNTED.items()}
 
     def take_events(self, system: System) -> dict[str, NDArray[Any]] | None:
-        """Return the contacts that have ended since the last call, in the order of ids, on rank 0. Collective.
+        """Return the contacts that have ended since the last call, sorted by ids, on rank 0. Collective.
 
         Raises
         ------
         InputError
-            On all ranks, if the case does not count them.
+            On all ranks, if the case does not count ended contacts.
         """
         if self.ends is None:
             raise InputError("the case does not say why contacts end; give it output.contact_ends = true")

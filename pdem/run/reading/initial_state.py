@@ -1,4 +1,4 @@
-"""Particles and contacts of a checkpoint for the begin of another case."""
+"""Particles and contacts of a checkpoint as the initial state of a new case."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 _LEFT_OUT = ("image", "force", "torque", "box_work")
-"""Columns of particles that are sums since time 0 of their run, or that the first step finds."""
+"""Columns of particles that are left out: sums since time 0 of their run, or results of the first step."""
 
 
 def initial_state(
     checkpoint: str | PathLike[str], case: Case, *, walls: Sequence[str] | None = None
 ) -> dict[str, Columns]:
-    """Return the particles of a checkpoint and their contacts, with which another case can begin.
+    """Return the particles and contacts of a checkpoint, as the initial state of a new case.
 
-    A bed that one run has made keeps its network of friction, or its liquid bridges, in a run with other walls, another
-    gravity or other parameters of the law: ``pdem.Simulation(case, **pdem.initial_state("settled", case))``.
+    A bed from one run keeps its network of friction, or its liquid bridges, in a run with different walls, gravity or
+    parameters of the law: ``pdem.Simulation(case, **pdem.initial_state("settled", case))``.
 
     Parameters
     ----------
     checkpoint : path
         A checkpoint, or the output folder of a run: its newest one.
     case : Case
-        That shall begin with it. Materials of the particles are found by their names.
+        The new case. Materials of the particles are matched by their names.
     walls : sequence of str, optional
-        Walls on which contacts go on; by default all those that both cases have by the same name with the same mesh.
-        They have to be where they were at the time of the checkpoint.
+        Walls with contacts that continue; by default all walls that have the same name and the same mesh in both cases.
+        Their positions have to be the same as at the time of the checkpoint.
 
     Returns
     -------
     dict of dict of ndarray
-        ``particles``, ``contacts`` and ``wall_contacts``, arguments of `pdem.Simulation`. Columns may be changed or
-        left out before: the law of the case has to remember all those of contacts.
+        ``particles``, ``contacts`` and ``wall_contacts``, arguments of `pdem.Simulation`. A script may change or remove
+        columns first: the law of the case has to remember all columns of contacts.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def initial_state(
 
 
 def _particles(columns: Mapping[str, NDArray[Any]], before: Case, case: Case) -> Columns:
-    """Return the columns that particles of a case have, with its numbers of materials."""
+    """Return the columns that the particles of the new case have, with the material numbers of the new case."""
     names = [one.name for one in state_fields(with_further(fields_of_features(case)).values())]
     found = {name: columns[name] for name in names if name in columns and name not in _LEFT_OUT}
     old, new = list(before.materials), list(case.materials)
@@ -94,7 +94,7 @@ def _particles(columns: Mapping[str, NDArray[Any]], before: Case, case: Case) ->
 def _wall_contacts(
     columns: Mapping[str, NDArray[Any]], before: Case, case: Case, walls: Sequence[str] | None
 ) -> Columns:
-    """Return the contacts with walls that both cases have, in the numbers of the walls of the case."""
+    """Return the contacts with walls that both cases have, with facets and features numbered as in the new case."""
     old, new = ([wall.name for wall in one.walls] for one in (before, case))
     wanted = [name for name in old if name in new] if walls is None else list(walls)
     for name in wanted:
@@ -115,7 +115,7 @@ def _wall_contacts(
 def _renumbered(
     columns: Mapping[str, NDArray[Any]], one: Mesh, other: Mesh, same: Mapping[str, tuple[int, int]]
 ) -> tuple[Integers, Columns]:
-    """Return the rows of contacts with walls whose meshes are the same in both, and columns in numbers of the other."""
+    """Return the rows of contacts with walls of equal meshes, and the columns with the numbers of mesh `other`."""
     wall = one.facet_wall[columns["facet"]]
     found, kept = dict(columns), np.zeros(len(wall), bool)
     feature, facet = columns["feature"].copy(), columns["facet"].copy()
@@ -131,14 +131,14 @@ def _renumbered(
 
 
 def _begins(mesh: Mesh, wall: int) -> tuple[int, int, int]:
-    """Return the first facet, edge and vertex of one of the walls of a joined mesh."""
+    """Return the first facet, edge and vertex of a wall in a joined mesh."""
     of_edges = mesh.vertex_wall[mesh.edges[:, 0]]
     first, edge, vertex = (np.searchsorted(one, wall) for one in (mesh.facet_wall, of_edges, mesh.vertex_wall))
     return int(first), int(edge), int(vertex)
 
 
 def _is_same(one: Mesh, here: int, other: Mesh, there: int) -> bool:
-    """Tell whether a wall of one joined mesh has the vertices and facets of one of another."""
+    """Return whether two walls, each of a joined mesh, have the same vertices and facets."""
     parts = []
     for mesh, wall in ((one, here), (other, there)):
         facets = np.flatnonzero(mesh.facet_wall == wall)
