@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pdem.engine.id_pairs.by_particle import pairs_of_particles
 from pdem.features.bonds.bond_stiffness import Elasticity, RoundSection
-from pdem.features.bonds.kernel import BondEnds, BondResults, add_bond_loads, bonds_of_particles, evaluate_bonds
+from pdem.features.bonds.bond_sums import add_bond_loads
+from pdem.features.bonds.kernel import BondEnds, BondResults, evaluate_bonds
 from pdem.features.bonds.potential import BY_STRESS
 from pdem.features.bonds.reference import BondModel, EndStates, law_row, new_bonds
 from pdem.foundation.packed_row import PACKED, PLACE, SPEED, SPIN
@@ -67,7 +69,7 @@ class Bonded:
         n = len(self.pairs)
         self.laws = np.array([law_row(other.get("criterion", BY_STRESS), other.get("friction_angle", 0.0))])
         self.ends = BondEnds(self.pairs, np.zeros((n, 3)), np.zeros((n, 3)))
-        self.results, self.lists = BondResults.empty(n), bonds_of_particles(self.pairs, count)
+        self.results, self.lists = BondResults.empty(n), pairs_of_particles(self.pairs, count)
         self.packed = np.zeros((count, PACKED))
         self.fractured = self.lost = 0.0
         self.evaluate()
@@ -104,7 +106,7 @@ class Bonded:
         self.columns = type(self.columns)(*(column[~broken] for column in self.columns))
         n = len(self.pairs)
         self.ends = BondEnds(self.pairs, np.zeros((n, 3)), np.zeros((n, 3)))
-        self.results, self.lists = BondResults.empty(n), bonds_of_particles(self.pairs, len(self.position))
+        self.results, self.lists = BondResults.empty(n), pairs_of_particles(self.pairs, len(self.position))
         self.evaluate()
 
     @property

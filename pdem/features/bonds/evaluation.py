@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT, PairTable
-from pdem.features.bonds.kernel import BondColumns, BondEnds, BondResults, BondsOfParticles, add_bond_loads
+from pdem.features.bonds.bond_sums import add_bond_loads
+from pdem.features.bonds.kernel import BondColumns, BondEnds, BondResults
 from pdem.features.bonds.kernel import evaluate_bonds as evaluate
 from pdem.features.bonds.potential import UNBROKEN
 from pdem.foundation.fields import Field
@@ -27,8 +28,8 @@ BOND_FIELDS = (
     Field("strength", np.float64, (3,), "Pa, J/m^2", "tensile and shear strength, fracture energy"),
     Field("kind", np.int64, (), "1", "number of the kind of bond"),
     Field("energy", np.float64, (4,), "J", "stored in elongation, shear, bending and twist"),
-    Field("used", np.float64, (), "1", "what of the strength is used; a bond breaks at 1"),
-    Field("power", np.float64, (), "W", "taken out by damping"),
+    Field("used", np.float64, (), "1", "load over strength; a bond breaks at 1"),
+    Field("power", np.float64, (), "W", "power dissipated by damping"),
     Field(NO_CONTACT, np.int64, (), "1", "0: its ends may be in contact; 1: not while bonded; 2: never"),
 )
 """Columns of the table of bonds: the columns of `.kernel.BondColumns`, and results of the last evaluation."""
@@ -92,7 +93,7 @@ class BondEvaluation:
     def add_loads(self, force: Floats, torque: Floats) -> None:
         """Add the loads of bonds to the forces and torques of owned particles (n, 3) [N, N m]."""
         if len(self.table):
-            add_bond_loads(BondsOfParticles(*self.table.of_particles), self.results.loads, force, torque)
+            add_bond_loads(self.table.of_particles, self.results.loads, force, torque)
 
     def lost(self, owned: int, dt: float) -> Floats:
         """Return the energies (n,) [J] that bonds counted by this rank have lost to damping in a step of `dt` [s].

@@ -1,8 +1,8 @@
-"""Kernels of bonds: evaluate each bond by itself, from its lower to its higher end, then sum for each particle.
+"""The kernel of bonds: evaluates each bond by itself, from its lower to its higher end; `bond_sums` adds up the loads.
 
 If two ranks own the ends of a bond, both evaluate it by the same operations in the same order, so that no rank sends a
-force back. All kernels are compiled without contraction: neither vector instructions nor neighbouring bonds in the
-table change the bits of a bond. A particle adds up its bonds in the order of its partners' ids.
+force back. The kernel is compiled without contraction: neither vector instructions nor neighbouring bonds in the table
+change the bits of a bond.
 """
 
 from __future__ import annotations
@@ -250,78 +250,3 @@ def evaluate_bonds(
         Written: the results of all bonds.
     """
     _evaluate_bonds(*plain(ends, columns, laws, packed, orientation, results))
-
-
-class BondsOfParticles(NamedTuple):
-    """The bonds of each owned particle, in the order of its partners' ids.
-
-    Attributes
-    ----------
-    starts : (owned + 1,) array
-        Index of the first entry of each particle, and the number of entries at the end.
-    entries : (m,) array
-        Twice the number of a bond, plus 1 for the higher end.
-    """
-
-    starts: Integers
-    entries: Integers
-
-
-def bonds_of_particles(rows: Integers, owned: int) -> BondsOfParticles:
-    """Return the bonds of each owned particle.
-
-    Parameters
-    ----------
-    rows : (n, 2) array
-        Rows of the lower and the higher ends of bonds. The bonds are sorted by their lower, then their higher ids.
-    owned : int
-        Number of owned particles; rows from this number on are ghosts.
-    """
-    # The bonds with a particle as their higher end come first: their partners have lower ids.
-    row = np.concatenate([rows[:, 1], rows[:, 0]])
-    bond = np.arange(len(rows))
-    entry = np.concatenate([2 * bond + 1, 2 * bond])
-    mine = row < owned
-    row, entry = row[mine], entry[mine]
-    starts = np.zeros(owned + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=owned), out=starts[1:])
-    return BondsOfParticles(starts, entry[np.argsort(row, kind="stable")])
-
-
-@inlined_geometry
-def add_bond_loads_of(particle: int, bonds: BondsOfParticles, loads: Floats, force: Floats, torque: Floats) -> None:
-    """Add to the force and the torque of one particle the loads of its bonds."""
-    fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for place in range(bonds.starts[particle], bonds.starts[particle + 1]):
-        bond, is_higher = bonds.entries[place] >> 1, bonds.entries[place] & 1
-        sign, at = (1.0, 6) if is_higher else (-1.0, 3)
-        fx, fy, fz = fx + sign * loads[bond, 0], fy + sign * loads[bond, 1], fz + sign * loads[bond, 2]
-        tx, ty, tz = tx + loads[bond, at], ty + loads[bond, at + 1], tz + loads[bond, at + 2]
-    force[particle, 0] += fx
-    force[particle, 1] += fy
-    force[particle, 2] += fz
-    torque[particle, 0] += tx
-    torque[particle, 1] += ty
-    torque[particle, 2] += tz
-
-
-@uncounted_kernel
-def _add_bond_loads(bonds: BondsOfParticles, loads: Floats, force: Floats, torque: Floats) -> None:
-    lists = BondsOfParticles(*bonds)
-    for particle in prange(len(lists.starts) - 1):
-        add_bond_loads_of(particle, lists, loads, force, torque)
-
-
-def add_bond_loads(bonds: BondsOfParticles, loads: Floats, force: Floats, torque: Floats) -> None:
-    """Add the loads of bonds to the forces [N] and torques [N m] of owned particles.
-
-    Parameters
-    ----------
-    bonds : BondsOfParticles
-        The bonds of each owned particle.
-    loads : (n, `BOND_LOADS`) array
-        See `BondResults`.
-    force, torque : (N, 3) arrays
-        Forces and torques of particles; the rows of owned particles are changed.
-    """
-    _add_bond_loads(*plain(bonds, loads, force, torque))

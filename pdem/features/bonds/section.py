@@ -13,7 +13,7 @@ CUT = 3.0
 
 
 class Metres(Section):
-    """``{metres = ...}``: a radius in m, in place of a share of the smaller sphere."""
+    """``{metres = ...}``: a radius in m, instead of a fraction of the smaller sphere."""
 
     branch: ClassVar[str] = f"{BRANCH}metres"
     metres: Positive = entry("The radius.", unit="m")
@@ -31,23 +31,23 @@ SectionRadius = Annotated[
 
 
 class WeibullStrength(Section):
-    """``{distribution = "weibull", mean = ..., modulus = ...}``: strengths that scatter by the weakest link.
+    """``{distribution = "weibull", mean = ..., modulus = ...}``: strengths with a Weibull distribution.
 
-    Which strength a bond has follows from the ids of its two particles and from `seed`.
+    The strength of a bond follows from the ids of its two particles and from `seed`.
     """
 
     branch: ClassVar[str] = f"{BRANCH}weibull"
     distribution: Literal["weibull"] = entry("The law of the scatter.")
     mean: Positive = entry("Mean of the strength.", unit="Pa")
-    modulus: Annotated[float, Field(ge=1.0, le=1000.0)] = entry("Weibull modulus: the larger, the less they scatter.")
+    modulus: Annotated[float, Field(ge=1.0, le=1000.0)] = entry("Weibull modulus: larger values scatter less.")
     by: Literal["pair"] = entry("Each pair of particles has its own strength.", default="pair")
-    seed: Seed = entry("Another seed gives other bonds the weak places.", default=0)
+    seed: Seed = entry("Seed of the random strengths.", default=0)
 
 
 class NormalStrength(Section):
     """``{distribution = "normal", mean = ..., deviation = ...}``: normally distributed, cut at three deviations.
 
-    Which strength a bond has follows from the ids of its two particles and from `seed`.
+    The strength of a bond follows from the ids of its two particles and from `seed`.
     """
 
     branch: ClassVar[str] = f"{BRANCH}normal"
@@ -55,7 +55,7 @@ class NormalStrength(Section):
     mean: Positive = entry("Mean of the strength.", unit="Pa")
     deviation: Positive = entry("Standard deviation before the cut; less than a third of the mean.", unit="Pa")
     by: Literal["pair"] = entry("Each pair of particles has its own strength.", default="pair")
-    seed: Seed = entry("Another seed gives other bonds the weak places.", default=0)
+    seed: Seed = entry("Seed of the random strengths.", default=0)
 
 
 def _strength_branch(value: Any) -> str:
@@ -83,13 +83,13 @@ class BondSection(Section):
         default=None,
     )
     gap: NotNegative | None = entry(
-        "Largest distance of the surfaces of two spheres that are joined, in m; spheres that overlap are joined too.",
+        "Largest gap between the surfaces of two joined spheres, in m; overlapping spheres are joined as well.",
         default=None,
         unit="m",
     )
     file: Name | None = entry(
-        "In place of `between` and `gap`: a text file with the ids of two particles in each line, apart by a comma or "
-        "blanks.",
+        "Instead of `between` and `gap`: a text file with the ids of two particles in each line, separated by a comma "
+        "or blanks.",
         default=None,
     )
     section: Literal["beam", "springs"] = entry(
@@ -98,20 +98,20 @@ class BondSection(Section):
         default="beam",
     )
     beam_theory: Literal["timoshenko", "euler-bernoulli"] = entry(
-        'Of beams: "timoshenko", with shear deformation, or "euler-bernoulli", without.', default="timoshenko"
+        'Theory of beams: "timoshenko", with shear deformation, or "euler-bernoulli", without.', default="timoshenko"
     )
     shear_coefficient: Annotated[float, Field(gt=0.0, le=1.0)] | None = entry(
-        "Share of the section that carries shear in a Timoshenko beam; 0.9 of solid sections unless given, of tubes by "
-        "the formula of Cowper (about 0.5 if they are thin).",
+        "Fraction of the section that carries shear in a Timoshenko beam; by default 0.9 for solid sections, and the "
+        "formula of Cowper for tubes (about 0.5 if they are thin).",
         default=None,
     )
     radius: SectionRadius = entry(
-        "Radius of the section as a share of the radius of the smaller sphere, at most 1, or in m: "
+        "Radius of the section as a fraction of the radius of the smaller sphere, at most 1, or in m: "
         "`radius = {metres = 4e-4}`.",
         default=1.0,
     )
     inner_radius: SectionRadius | None = entry(
-        "Inner radius of a tube, given like `radius` and smaller; solid without it.", default=None
+        "Inner radius of a tube, in the form of `radius` and smaller; without it the section is solid.", default=None
     )
     youngs_modulus: Positive = entry("Young's modulus of the bonds, in Pa.", unit="Pa")
     poisson_ratio: Annotated[float, Field(gt=-1.0, lt=0.5)] = entry(
@@ -140,18 +140,19 @@ class BondSection(Section):
         unit="J/m^2",
     )
     criterion: Literal["stress", "force", "energy"] = entry(
-        '"stress": a bond breaks when the largest stress of its section reaches a strength; "force": when the shares '
-        'of all four strengths add up to 1; "energy": when its stored energy over its area reaches `fracture_energy`.',
+        '"stress": a bond breaks when the largest stress of its section reaches a strength; "force": when the ratios '
+        'of load and strength of all four modes add up to 1; "energy": when its stored energy over its area reaches '
+        "`fracture_energy`.",
         default="stress",
     )
     moment_factor: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
-        "Share of bending and twisting moments that counts in the stresses, from 0 to 1.", default=1.0
+        "Factor of bending and twisting moments in the stresses, from 0 to 1.", default=1.0
     )
     damping_ratio: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
         "Damping of elongation, shear, bending and twist over the critical damping of two free spheres.", default=0.0
     )
     contact: Literal["after-break", "always", "never"] = entry(
-        'Contact of two spheres that are joined: "after-break": once the bond is broken; "always": beside the bond; '
-        '"never": not even later.',
+        'Contact of two joined spheres: "after-break": after the bond has broken; "always": in addition to the bond; '
+        '"never": not even after the break.',
         default="after-break",
     )
