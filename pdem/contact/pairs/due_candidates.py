@@ -206,7 +206,7 @@ def squared_speed(p: int, packed: Floats) -> float:
 
 
 @inlined
-def largest_displacement(first: int, last: int, dt: float, packed: Floats) -> float:
+def largest_displacement_of(first: int, last: int, dt: float, packed: Floats) -> float:
     """Return the largest displacement in the last step [m] of the packed rows from `first` to `last` - 1."""
     squared = 0.0
     for p in range(first, last):
@@ -217,13 +217,13 @@ def largest_displacement(first: int, last: int, dt: float, packed: Floats) -> fl
 @inlined
 def add_step_of_all(dt: float, owned: int, rows: int, packed: Floats, path: Floats) -> None:
     """Add the largest displacement of owned particles and ghosts in the last step to the path of all."""
-    add_step(ALL, max(path[STEP], largest_displacement(owned, rows, dt, packed)), path)
+    add_step(ALL, max(path[STEP], largest_displacement_of(owned, rows, dt, packed)), path)
 
 
 @kernel
 def longest_step(owned: int, dt: float, packed: Floats) -> float:
-    """Return `largest_displacement` of the owned particles, for Python."""
-    return largest_displacement(0, owned, dt, packed)
+    """Return `largest_displacement_of` of the owned particles, for Python."""
+    return largest_displacement_of(0, owned, dt, packed)
 
 
 @kernel
