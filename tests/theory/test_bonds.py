@@ -8,7 +8,7 @@ import pytest
 import pdem
 from helpers.bonded_blocks import CASE, RADIUS, bonded_case, lattice
 
-pytestmark = pytest.mark.shares_law
+pytestmark = pytest.mark.shares_law("bonds")
 
 MASS = 4.0 / 3.0 * np.pi * 2500.0 * RADIUS**3
 INERTIA = 0.4 * MASS * RADIUS**2
