@@ -10,7 +10,7 @@ import tomli_w
 
 import pdem
 
-pytestmark = [pytest.mark.compiles, pytest.mark.shares_law]
+pytestmark = [pytest.mark.compiles, pytest.mark.shares_law("bonds")]
 
 RADIUS, LENGTH, DENSITY, YOUNG, POISSON, KAPPA = 1e-3, 2e-3, 2500.0, 1e9, 0.3, 0.9
 MASS = 4.0 / 3.0 * math.pi * DENSITY * RADIUS**3
