@@ -30,7 +30,7 @@ def test_a_drag_takes_particles_along_with_the_box(tmp_path, deformation):
     assert after["translation"] < 0.05 * before["translation"]
     assert after["own_forces"] < -0.5 * before["translation"]
     assert abs(after["residual"]) < 1e-3 * before["translation"]
-    centre, flow = run.system.moving_box.centre, run.system.moving_box.gradient_at(run.step)
+    centre, flow = run.system.box.moving.centre, run.system.box.moving.gradient_at(run.step)
     left = run.particles.velocity - (run.particles.position - centre) @ flow.T
     assert np.sqrt((left**2).mean()) < 0.25 * 0.3
 
@@ -41,7 +41,7 @@ def test_a_fluid_moves_relative_to_the_box(tmp_path, deformation):
     run, fluid = box(tmp_path, deformation, ARRAY, speed=0.0), np.array([0.05, -0.02, 0.03])
     run.set_external_force((0.0, 0.0, 0.0), MASS / 2e-5, fluid)
     run.advance(30)
-    centre, flow = run.system.moving_box.centre, run.system.moving_box.gradient_at(run.step)
+    centre, flow = run.system.box.moving.centre, run.system.box.moving.gradient_at(run.step)
     relative = run.particles.velocity - (run.particles.position - centre) @ flow.T
     np.testing.assert_allclose(relative, np.broadcast_to(fluid, relative.shape), atol=4e-3)
 

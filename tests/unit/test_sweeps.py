@@ -257,7 +257,7 @@ def test_commands_write_a_file_and_go_on_with_its_folder(folder):
         (("grain.toml",), "say what is varied"),
         (("none.toml", "--vary", "a=[1]"), "none.toml"),
         (("none",), "cannot be read"),
-        (("empty",), "holds no sweep"),
+        (("empty",), "has no sweep"),
         (("grain.toml", "--vary", FRICTION), "is written --vary NAME=VALUE"),
         (("grain.toml", "--vary", f"{FRICTION}=[0.1", "--vary", "b=[1]"), "not a TOML value"),
         (("grain.toml", "--vary", f"{FRICTION}=[0.1]", "--measure", "m={kind='torqe', wall='plate'}"), "torque"),

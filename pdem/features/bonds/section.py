@@ -16,7 +16,7 @@ class Metres(Section):
     """``{metres = ...}``: a radius in m, instead of a fraction of the smaller sphere."""
 
     branch: ClassVar[str] = f"{BRANCH}metres"
-    metres: Positive = entry("The radius.", unit="m")
+    metres: Positive = entry("The radius, in m.", unit="m")
 
 
 def _radius_branch(value: Any) -> str:
