@@ -231,7 +231,7 @@ VALUES = [
     ("motion without a name", "[output]", "[motions]\nrotation = {rate = 1, axis = [0, 0, 1]}\n[output]", "motions:", "[motions.NAME]"),
     ("search by another name", "[output]", '[detection]\nmethod = "grid"\n[output]', "detection.method", 'did you mean "hgrid"?'),
     ("bisection of LAMMPS", "[output]", '[decomposition]\nmethod = "rcb"\n[output]', "decomposition.method", 'did you mean "bisection"?'),
-    ("bonds", "[output]", "[bonds]\na = 1\n[output]", "bonds", "no bonds"),
+    ("bonds", "[output]", "[bonds]\na = 1\n[output]", "bonds.a", "must be a table"),
     ("dump", "fields_every", "dump", "output.dump", "did you mean 'fields_every'?"),
     ("directory", "folder =", "directory =", "output.directory", "did you mean 'folder'?"),
     ("pair with an underscore", "[interactions.grain-grain]", "[interactions.grain_grain]", "interactions.grain_grain", "did you mean 'grain-grain'?"),

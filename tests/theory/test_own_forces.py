@@ -234,7 +234,7 @@ class Carried:
         return np.flatnonzero(particles.id < 2).astype(np.int32)
 
     def begin(self, particles, rows, dt, placing):
-        self.finish(particles, rows, 0.5 * dt)
+        self.finish(particles, rows, dt)
         particles.position[rows] += dt * particles.velocity[rows]
         return placing.place(particles, rows, dt)
 

@@ -140,7 +140,9 @@ def test_without_particles_there_is_no_limit(tmp_path: Path) -> None:
         case = Case.from_text(BASE, tmp_path)
         case.override(particles)
         assert step_limits(case) == []
-        with pytest.raises(CaseError, match=r'time.step = "auto": there are no particles .* of \'grain\' may be inserted'):
+        with pytest.raises(
+            CaseError, match=r'time.step = "auto": there are no particles .* of \'grain\' may be inserted'
+        ):
             case.resolved_step()
         case.override("time.step=1e-5")
         assert case.resolved_step() == 1e-5

@@ -253,4 +253,6 @@ COHESION = (
 )  # fmt: skip
 """Parts of words for attraction."""
 
-COHESION_HINT = 'pdem has adhesion = {model = ...} in an interaction: "jkr", "dmt", "linear", "liquid-bridge"; no bonds'
+COHESION_HINT = (
+    'pdem has adhesion = {model = ...} in an interaction: "jkr", "dmt", "linear", "liquid-bridge"; and [bonds.NAME]'
+)

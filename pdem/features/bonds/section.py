@@ -38,7 +38,7 @@ class WeibullStrength(Section):
 
     branch: ClassVar[str] = f"{BRANCH}weibull"
     distribution: Literal["weibull"] = entry("The law of the scatter.")
-    mean: Positive = entry("Mean of the strength.", unit="Pa")
+    mean: Positive = entry("Mean of the strength, in Pa.", unit="Pa")
     modulus: Annotated[float, Field(ge=1.0, le=1000.0)] = entry("Weibull modulus: larger values scatter less.")
     by: Literal["pair"] = entry("Each pair of particles has its own strength.", default="pair")
     seed: Seed = entry("Seed of the random strengths.", default=0)
@@ -52,8 +52,8 @@ class NormalStrength(Section):
 
     branch: ClassVar[str] = f"{BRANCH}normal"
     distribution: Literal["normal"] = entry("The law of the scatter.")
-    mean: Positive = entry("Mean of the strength.", unit="Pa")
-    deviation: Positive = entry("Standard deviation before the cut; less than a third of the mean.", unit="Pa")
+    mean: Positive = entry("Mean of the strength, in Pa.", unit="Pa")
+    deviation: Positive = entry("Standard deviation before the cut, in Pa; less than a third of the mean.", unit="Pa")
     by: Literal["pair"] = entry("Each pair of particles has its own strength.", default="pair")
     seed: Seed = entry("Seed of the random strengths.", default=0)
 
