@@ -36,11 +36,12 @@ restitution = 0.5
 material = "grain"
 radius = 0.005
 fill = {count = 300, lower = [-0.08, -0.045, -0.08], upper = [0.08, 0.045, 0.0]}
+velocity = [0.0, 0.0, -2.0]
 [[insertions]]
 name = "inlet"
 material = "grain"
 radius = 0.005
-region = {lower = [-0.03, -0.04, 0.02], upper = [0.03, 0.04, 0.08]}
+region = {lower = [-0.03, -0.04, -0.1], upper = [0.03, 0.04, -0.04]}
 count_rate = 2000.0
 [[walls]]
 name = "drum"
@@ -101,7 +102,7 @@ def test_the_mass_balance_closes(folder, monkeypatch, capsys):
     amounts, error = run("balance.py", folder, monkeypatch, capsys)
     inserted, inside, left = map(float, re.findall(r"([\d.]+) kg", amounts))
     assert inserted == pytest.approx(inside + left, abs=2e-6)
-    assert inserted > 300 * 2500.0 * 4.18879 * 0.005**3
+    assert inserted > 100 * 2500.0 * 4.18879 * 0.005**3
     assert float(error.split()[2]) < 1e-12
 
 
