@@ -68,8 +68,8 @@ def test_terms_of_the_engine_are_of_the_roles_that_their_columns_have():
     ]  # fmt: skip
     assert TERMS.names == (
         "translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity", "rolling_spring",
-        "twisting_spring", "normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic", "wall_work",
-        "gravity_work", "own_forces", "box_work", "outflow", "stages",
+        "twisting_spring", "bond_energy", "normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic",
+        "bond_damping", "bond_fracture", "wall_work", "gravity_work", "own_forces", "box_work", "outflow", "stages",
     )  # fmt: skip
     assert TERMS.with_role(Role.SUPPLIED) == ("wall_work", "gravity_work", "own_forces", "box_work")
 
