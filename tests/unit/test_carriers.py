@@ -90,7 +90,7 @@ class AsIfFree:
         return np.flatnonzero(np.isin(particles.id, self.ids)).astype(np.int32)
 
     def begin(self, particles, rows, dt, placing):
-        self.finish(particles, rows, 0.5 * dt)
+        self.finish(particles, rows, dt)
         particles.position[rows] += dt * particles.velocity[rows]
         self.steps += 1
         return placing.place(particles, rows, dt)
@@ -158,7 +158,7 @@ class Plate:
         return np.flatnonzero(particles.id < 3).astype(np.int32)
 
     def begin(self, particles, rows, dt, placing):
-        self.finish(particles, rows, 0.5 * dt)
+        self.finish(particles, rows, dt)
         particles.position[rows] += dt * particles.velocity[rows]
         return placing.place(particles, rows, dt)
 

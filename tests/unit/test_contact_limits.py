@@ -25,7 +25,7 @@ def system(dimension, gravity, friction):
     table.replace(np.arange(1, 5), np.zeros((4, 3), np.int32), states)
     law = SimpleNamespace(tangential="mindlin" if friction else None)
     return SimpleNamespace(
-        constants=SimpleNamespace(law=law, gravity=np.array([0.0, -gravity, 0.0])), dimension=dimension,
+        constants=SimpleNamespace(law=law, gravity=np.array([0.0, -gravity, 0.0]), dimension=dimension),
         clusters=SimpleNamespace(table=table),
     )  # fmt: skip
 
