@@ -16,9 +16,17 @@ from pdem.numerics.geometry_kernels import inlined_geometry, sphere_mass
 from pdem.numerics.kernels import plain, prange, uncounted_kernel
 
 if TYPE_CHECKING:
+    from pdem.containers.particles import Particles
+    from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Int32s
+
+ALL = np.empty(0, np.int32)
+"""Argument instead of rows if a kernel acts on the first rows."""
+
+_NO_GRAVITY = np.zeros(3)
+"""Gravity [m/s^2] in the kick by features: it acts in the kick by contacts."""
 
 
 class FeatureLoads(NamedTuple):
@@ -93,17 +101,23 @@ def _sums(system: System) -> FeatureLoads:
 
 def _kick(system: System, half: float, loads: FeatureLoads) -> None:
     """Apply loads for a time `half` [s] to the particles that move by themselves."""
-    constants, own, held = system.constants, system.particles, system.contacts.pairs.held
-    rows = system.contacts.pairs.free_rows if held.any_owned else np.empty(0, np.int32)
-    count = len(rows) if held.any_owned else own.count
+    constants, own = system.constants, system.particles
+    count, rows = kicked_rows(system.contacts, own)
     columns = KickedColumns(*(own.column(name) for name in KickedColumns._fields))
-    still = np.zeros(3)
     kick_by_loads(
         *plain(
-            half, count, rows, loads, columns, constants.density, system.lists.fixed_columns.inverse_inertia, still,
-            constants.free,
+            half, count, rows, loads, columns, constants.density, system.lists.fixed_columns.inverse_inertia,
+            _NO_GRAVITY, constants.free,
         )
     )  # fmt: skip
+
+
+def kicked_rows(contacts: RankContacts, particles: Particles) -> tuple[int, Int32s]:
+    """Return the number of particles that no carrier moves, and their rows; empty for all rows."""
+    if not contacts.pairs.held.any_owned:
+        return particles.count, ALL
+    rows = contacts.pairs.free_rows
+    return len(rows), rows
 
 
 @inlined_geometry

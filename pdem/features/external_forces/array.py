@@ -8,8 +8,9 @@ import numpy as np
 
 from pdem.containers.group import on_each_rank
 from pdem.containers.id_directory import IdDirectory
+from pdem.engine.feature_forces import kicked_rows
 from pdem.features.external_forces.array_kernel import DraggedColumns, KickConstants, kick_dragged
-from pdem.features.external_forces.kicks import TERM, forced_columns, kicked_rows, relative_to_box
+from pdem.features.external_forces.kicks import TERM, forced_columns, relative_to_box
 from pdem.features.external_forces.parameters import has_array
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field

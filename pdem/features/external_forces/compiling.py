@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.particles import Particles
+from pdem.engine.feature_forces import ALL
 from pdem.features.external_forces.array import FIELDS, kick_columns
 from pdem.features.external_forces.array_kernel import KickConstants
 from pdem.features.external_forces.kernels import NONE_BAD, ForceConstants, ForcedColumns, OwnForces, new_limbs
-from pdem.features.external_forces.kicks import ALL
 from pdem.features.external_forces.parameters import forces_of, has_array
 from pdem.numerics.kernels import plain
 

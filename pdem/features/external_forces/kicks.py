@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.engine.feature_forces import ALL, kicked_rows
 from pdem.features.external_forces.kernels import ForceConstants, ForcedColumns
 from pdem.motion.box_kicks import kick_with_box
 from pdem.numerics.kernels import plain
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 TERM = "own_forces"
 """Term of the energy balance: work of these forces [J]."""
 
-ALL = np.empty(0, np.int32)
-"""Argument instead of rows if a kernel acts on the first rows."""
-
 
 def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float) -> None:
     """Apply force functions to clusters, and to all particles that no carrier moves, for a time `half` [s].
@@ -51,14 +49,6 @@ def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float
         with relative_to_box(system.box, step, bodies, len(bodies.id)):
             _call(system.constants, system.contacts, forces, kick, (time, half), len(bodies.id), ALL, bodies)
         system.clusters.set_velocities(system.particles, bodies.velocity)
-
-
-def kicked_rows(contacts: RankContacts, particles: Particles) -> tuple[int, Int32s]:
-    """Return the number of particles that no carrier moves, and their rows; empty for all rows."""
-    if not contacts.pairs.held.any_owned:
-        return particles.count, ALL
-    rows = contacts.pairs.free_rows
-    return len(rows), rows
 
 
 def forced_columns(particles: Particles) -> ForcedColumns:
