@@ -28,9 +28,7 @@ def lasts_of(law: ContactLaw) -> Any:
     """
     if not law.may_stretch:
         return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)
-    gap, width, columns = gap_of(law), law.width, law.columns
-    memory = {name: BLOCK * law.place(name) for name in law.remembered}
-    coefficients_of = remembering_reader(law, range(law.width), memory)
+    allowed_gap = _allowed_gap_of(law)
 
     @inlined_exactly
     def lasts(
@@ -38,16 +36,13 @@ def lasts_of(law: ContactLaw) -> Any:
         packed: Floats,
     ) -> bool:  # fmt: skip
         i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
-        ri, rj = packed[i + SIZE], packed[j + SIZE]
-        pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
-        k_of_contact = coefficients_of(parameters.coefficients, width * pair, history, history_of(index, columns))
-        allowed = gap(0.0, ri * rj / (ri + rj), k_of_contact, ())
+        allowed = allowed_gap(i, j, index, history, parameters, packed)
         way = (
             packed[j + PLACE] - packed[i + PLACE], packed[j + PLACE + 1] - packed[i + PLACE + 1],
             packed[j + PLACE + 2] - packed[i + PLACE + 2],
         )  # fmt: skip
         d = minimum_image(way, parameters.period, parameters.frequency, images_in(parameters.images))
-        return square_root(exact_dot3(d, d)) <= ri + rj + allowed
+        return square_root(exact_dot3(d, d)) <= packed[i + SIZE] + packed[j + SIZE] + allowed
 
     return lasts
 
@@ -60,9 +55,7 @@ def ruptures_of(law: ContactLaw) -> Any:
     """
     if not law.tells_ends:
         return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)
-    gap, width, columns = gap_of(law), law.width, law.columns
-    memory = {name: BLOCK * law.place(name) for name in law.remembered}
-    coefficients_of = remembering_reader(law, range(law.width), memory)
+    allowed_gap = _allowed_gap_of(law)
 
     @inlined_exactly
     def ruptures(
@@ -70,9 +63,26 @@ def ruptures_of(law: ContactLaw) -> Any:
         packed: Floats,
     ) -> bool:  # fmt: skip
         i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
-        ri, rj = packed[i + SIZE], packed[j + SIZE]
-        pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
-        held = coefficients_of(parameters.coefficients, width * pair, history, history_of(index, columns))
-        return gap(0.0, ri * rj / (ri + rj), held, ()) > 0.0
+        return allowed_gap(i, j, index, history, parameters, packed) > 0.0
 
     return ruptures
+
+
+def _allowed_gap_of(law: ContactLaw) -> Any:
+    """Make the function that returns until which gap a contact lasts [m].
+
+    Its arguments are the packed rows of both particles, by their first index, the history index of the contact,
+    histories, `StepParameters`, and all packed rows.
+    """
+    gap, width, columns = gap_of(law), law.width, law.columns
+    memory = {name: BLOCK * law.place(name) for name in law.remembered}
+    coefficients_of = remembering_reader(law, range(law.width), memory)
+
+    @inlined_exactly
+    def allowed_gap(i: int, j: int, index: int, history: Floats, parameters: StepParameters, packed: Floats) -> float:
+        ri, rj = packed[i + SIZE], packed[j + SIZE]
+        pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
+        k_of_contact = coefficients_of(parameters.coefficients, width * pair, history, history_of(index, columns))
+        return gap(0.0, ri * rj / (ri + rj), k_of_contact, ())
+
+    return allowed_gap
