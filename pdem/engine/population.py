@@ -61,8 +61,9 @@ def remove_particles(system: System, ids: Integers) -> Records:
     wall_contact_ends = np.isin(walls.id, removed)
     if system.contacts.walls is not None:
         system.contacts.walls.end(walls.history, _rows(wall_contact_ends), system.contacts.ended_energies)
+    ended = pairs.take(pair_ends), walls.take(wall_contact_ends)
     for feature in features_of(system):
-        feature.on_end(system, PARTICLE_REMOVED, pairs.take(pair_ends), walls.take(wall_contact_ends))
+        feature.on_end(system, PARTICLE_REMOVED, *ended)
     keep_clusters(system.clusters, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in own.fields})
     system.lists.count_change(int(system.exchange.add(np.array([len(ids)]))[0]))

@@ -78,8 +78,9 @@ def _change(system: System) -> Records:
     goes_on = moving.present[moving.facet_wall[walls.facet]]
     rows = np.flatnonzero(~goes_on).astype(np.int32)
     system.contacts.walls.end(walls.history, rows, system.contacts.ended_energies)
+    ended = PairRecords.none(len(pairs.history)), walls.take(~goes_on)
     for feature in features_of(system):
-        feature.on_end(system, WALL_REMOVED, PairRecords.none(len(pairs.history)), walls.take(~goes_on))
+        feature.on_end(system, WALL_REMOVED, *ended)
     return pairs, walls.take(goes_on)
 
 
