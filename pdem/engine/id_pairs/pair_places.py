@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.foundation.packed_row import PLACE
-from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry, nearest_image
 from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def longest_branch(rows: Integers, position: Floats, period: Floats, frequency: 
             square = 0.0
             for axis in range(3):
                 difference = position[higher, axis] - position[lower, axis]
-                branch = difference + shift_along(difference, period[axis], frequency[axis])
+                branch = nearest_image(difference, period[axis], frequency[axis])
                 square += branch * branch
             longest = max(longest, square)
     return math.sqrt(longest)

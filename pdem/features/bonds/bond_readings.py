@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.id_pairs.pair_places import shift_along
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -50,7 +48,5 @@ def _lengths(system: System, ids: Integers, places: Columns) -> Floats:
     order = np.argsort(places["id"])
     rows = order[np.searchsorted(places["id"], ids, sorter=order)]
     branch = places["position"][rows[:, 1]] - places["position"][rows[:, 0]]
-    for axis, (period, frequency) in enumerate(zip(*(one.tolist() for one in system.constants.periods), strict=True)):
-        branch[:, axis] += [shift_along.py_func(one, period, frequency) for one in branch[:, axis].tolist()]
-    lengths: Floats = np.sqrt((branch**2).sum(axis=1))
+    lengths: Floats = np.sqrt((system.constants.shape.nearest(branch) ** 2).sum(axis=1))
     return lengths

@@ -296,9 +296,6 @@ def _new_bonds(system: System) -> Columns:
 def _middles(system: System, table: PairTable, pairs: Booleans) -> NDArray[Any]:
     """Return the middles of marked pairs (n, 3) [m], inside the box on periodic axes."""
     rows, shift = table.rows[pairs], table.shift[pairs]
-    own, (period, frequency) = system.particles, system.constants.periods
-    packed = system.contacts.pairs.rows_to_share(own)[:, PLACE : PLACE + 3]
+    packed = system.contacts.pairs.rows_to_share(system.particles)[:, PLACE : PLACE + 3]
     lower, higher = packed[rows[:, 0]], packed[rows[:, 1]] + shift
-    middle = lower + 0.5 * (higher - lower)
-    corner = system.constants.lower
-    return middle - period * np.floor((middle - corner) * frequency)
+    return system.constants.shape.wrapped(lower + 0.5 * (higher - lower))[0]
