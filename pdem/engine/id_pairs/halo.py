@@ -12,6 +12,8 @@ from pdem.engine.clusters.steps import cluster_table
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pdem.engine.id_pairs.pairs_by_id import PairTable
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Integers
@@ -35,7 +37,7 @@ def make_ghosts(system: System) -> None:
     _make(system)
     if not tables:
         return
-    while any_missing(system, [_find(system, table) for table in tables]):
+    while any_missing(system, _find(system, tables)):
         _make(system)
 
 
@@ -96,10 +98,13 @@ def _make(system: System) -> None:
     system.exchange.make_ghosts(particles, wanted, system.lists.skins.radii, cluster_table(system.clusters))
 
 
-def _find(system: System, table: PairTable) -> tuple[PairTable, Integers, float]:
-    """Let a table find its particles; return the table, its incomplete pairs, and its longest complete pair [m]."""
-    particles = system.particles
+def _find(system: System, tables: Sequence[PairTable]) -> list[tuple[PairTable, Integers, float]]:
+    """Let tables find their particles; return each with its incomplete pairs, and its longest complete pair [m]."""
+    particles, results = system.particles, []
     ids = particles.column("id")[: particles.count + particles.ghosts]
-    found = np.empty(2 * len(table), np.int32)
-    find_rows(np.concatenate((table.lower, table.higher)), ids, indexed(ids), found)
-    return table, *table.find_rows(particles, found.astype(np.int64), system.constants.periods)
+    rows_of_ids = indexed(ids)
+    for table in tables:
+        found = np.empty(2 * len(table), np.int32)
+        find_rows(np.concatenate((table.lower, table.higher)), ids, rows_of_ids, found)
+        results.append((table, *table.find_rows(particles, found.astype(np.int64), system.constants.periods)))
+    return results

@@ -98,12 +98,15 @@ class PairTable:
     def _sorted(self, lower: Integers, higher: Integers, columns: Columns) -> dict[str, NDArray[Any]]:
         """Return ids and all columns sorted by ids; missing columns get their default values."""
         order = np.lexsort((higher, lower))
-        values = {field.name: columns.get(field.name, field.allocate(len(lower))) for field in self.fields}
-        types = {field.name: np.dtype(field.dtype) for field in self.fields}
+        values = self._values(columns, len(lower))
+        sorted_ones = {name: np.ascontiguousarray(column[order]) for name, column in values.items()}
+        return {"lower": lower[order], "higher": higher[order], **sorted_ones}
+
+    def _values(self, columns: Columns, count: int) -> dict[str, NDArray[Any]]:
+        """Return all columns of `count` pairs in the types of their fields; missing ones get their default values."""
         return {
-            "lower": lower[order],
-            "higher": higher[order],
-            **{name: np.ascontiguousarray(column[order], types[name]) for name, column in values.items()},
+            field.name: np.asarray(columns[field.name], field.dtype) if field.name in columns else field.allocate(count)
+            for field in self.fields
         }
 
     def _put(self, columns: dict[str, NDArray[Any]]) -> None:
@@ -190,10 +193,7 @@ class PairTable:
             without a particle.
         """
         lower, higher = (np.asarray(columns[name], np.int64) for name in ("lower", "higher"))
-        values = {
-            field.name: np.asarray(columns.get(field.name, field.allocate(len(lower))), field.dtype)
-            for field in self.fields
-        }
+        values = self._values(columns, len(lower))
         owners = IdDirectory(over, particles.id, np.full(particles.count, over.rank))
         ends = owners.find(lower), owners.find(higher)
         check_pairs(self.name, over, (lower, higher), ends)
