@@ -45,9 +45,13 @@ def advance(run, rounds, ways):
         run.advance(20)
 
 
-SHEARED = THIN.replace("periodic = [true, true, false]", "periodic = [true, true, true]").replace(
-    "[materials.glass]",
-    '[domain.deformation.shear]\nvelocity_along = "x"\ngradient_along = "z"\nrate = 20.0\n[materials.glass]',
+SHEARED = (
+    THIN.replace("periodic = [true, true, false]", "periodic = [true, true, true]")
+    .replace("gravity = [0.3, 0.0, -2.0]\n", "")
+    .replace(
+        "[materials.glass]",
+        '[domain.deformation.shear]\nvelocity_along = "x"\ngradient_along = "z"\nrate = 20.0\n[materials.glass]',
+    )
 )
 
 
