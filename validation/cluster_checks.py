@@ -110,7 +110,7 @@ def energy(axes: Any, full: bool) -> list[StudyFinding]:
     drift = float(off[-tenth:].max() / off[1 : tenth + 1].max())
     return [
         StudyFinding("samples in which the top has flipped over", float(flips)),
-        StudyFinding("samples with another bit of the angular momentum", float(changed), 0.0, 0.0),
+        StudyFinding("samples with different bits of the angular momentum", float(changed), 0.0, 0.0),
         StudyFinding(f"largest difference of the energy in {steps} steps", float(off.max()), 1e-3, 0.0, at_most=True),
         StudyFinding("of the last fifth over that of the first", drift, 1.2, 0.0, at_most=True),
     ]
@@ -173,7 +173,7 @@ def several(axes: Any, full: bool) -> list[StudyFinding]:
             for feet, one, other in zip(FEET, found, expected, strict=True)
         ]
     axes.set(
-        xlabel="feet that land at once",
+        xlabel="feet that land simultaneously",
         ylabel="rebound over impact speed",
         title="several contacts",
         ylim=(0, 1),

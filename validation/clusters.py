@@ -41,7 +41,7 @@ CHECKS = (
     Check("top", "free top with moments 1 : 2 : 3, Jacobi's functions", checks.top),
     Check("energy", "free top about its middle axis", checks.energy),
     Check("impact", "the end of a slender rod hits a smooth floor", checks.impact),
-    Check("several", "several contacts at once", checks.several),
+    Check("several", "several simultaneous contacts", checks.several),
     Check("sliding", "a slender rod slides down on a smooth floor", checks.sliding_down),
     Check("single", "a cluster of one sphere is a sphere", checks.single),
 )

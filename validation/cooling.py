@@ -113,7 +113,7 @@ def packing(notebook: Notebook) -> FindingTable:
     findings = []
     for name, sizes in (("one level", np.array([2.0 * radii.max()])), ("five levels", levels_of(radii))):
         findings += work_findings(name, place, radii, sizes, density, 0.15)
-    remark = "Walls leave out what would lie beyond them, discs keep their distance: both make less work."
+    remark = "The space beyond a wall has no discs, and discs keep their distance: both reduce the work."
     return FindingTable(f"{COUNT} discs that do not overlap, in a closed box", "predicted", findings, remark)
 
 
@@ -195,7 +195,7 @@ def cooling(notebook: Notebook) -> FindingTable:
     ]
     findings += [
         StudyFinding(
-            f"{name}: positions that differ from those of one level",
+            f"{name}: positions that differ from the positions with one level",
             _differing_particles(runs["one level"].simulation, runs[name].simulation),
             0.0,
             0.0,

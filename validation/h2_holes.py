@@ -58,7 +58,7 @@ def resting_findings(method: str, track: Track, simulation: Simulation) -> list[
         StudyFinding(f"{method}: largest speed [m/s]", float(speed.max()), _speed_at_touch(), 0.03),
         at_most(f"{method}: largest speed at {END:g} s [m/s]", speed[-1].max(), 1e-6),
         at_most(
-            f"{method}: residual of the energy ledger over m g h",
+            f"{method}: residual of the energy balance over m g h",
             abs(energies["residual"]) / (3 * MASS * GRAVITY * _TOP), 1e-3,
         ),
     ]  # fmt: skip

@@ -64,7 +64,7 @@ def impact_findings(method: str, track: Track, simulation: Simulation) -> list[S
         largest_difference(f"{method}: largest difference of the three forces [N]", track.force[:, :, 2], 1e-9),
         at_most(f"{method}: largest way sideways [m]", np.abs(sideways - sideways[0]).max(), 1e-12),
         at_most(
-            f"{method}: residual of the energy ledger over m g h",
+            f"{method}: residual of the energy balance over m g h",
             abs(energies["residual"]) / (3 * MASS * GRAVITY * HEIGHT), 1e-6,
         ),
     ]  # fmt: skip

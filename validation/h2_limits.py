@@ -221,8 +221,8 @@ def across_facets(notebook: Notebook) -> FindingTable:
     ]
     _plot_friction(notebook, runs)
     remark = (
-        "Overlap a tenth of the facets' length. Within one mesh a history goes on from facet to facet, by both "
-        "methods; the published one begins anew, as here between meshes."
+        "Overlap a tenth of the facets' length. Within one mesh both methods continue a history from facet to "
+        "facet; between meshes, as here, the published one begins a new history."
     )
     return FindingTable("7.2: tangential force across elements", "eq. 43", findings, remark)
 

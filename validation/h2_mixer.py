@@ -33,14 +33,14 @@ PUBLISHED = {
     "fast test, then H2": (53.9, 20.7, 4.5, 15.1, 1.2, 25.4),
     "H2 directly": (51.4, 23.9, 4.2, 0.0, 19.7, 24.7),
 }
-"""Table 10 by procedure, shares of time [%]: search between spheres; search with walls; its parts bins and others, fast
-intersection, double hierarchy; all else."""
+"""Table 10 by procedure, shares of time [%]: search between spheres; search with walls; its parts bins and remainder,
+fast intersection, double hierarchy; all else."""
 
 PUBLISHED_TIMES = {"fast test, then H2": 105_630.0, "H2 directly": 111_041.0}
 """Time of 400,000 steps [s]."""
 
 _ROWS = (
-    "search between spheres", "search with walls", "  bins and others", "  fast intersection", "  double hierarchy",
+    "search between spheres", "search with walls", "  bins and remainder", "  fast intersection", "  double hierarchy",
     "all else", "  forces between spheres", "  forces of walls",
 )  # fmt: skip
 SEARCHES = {"0.0": "search in every step", "auto": "lists with skins"}
@@ -82,7 +82,7 @@ class MixerRun:
     contacts : float
         Contacts per sphere at the end, with spheres and walls.
     residual : float
-        Residual of the energy ledger over the sum of wall work, translational energy and energy lost by sliding.
+        Residual of the energy balance over the sum of wall work, translational energy and energy lost by sliding.
     """
 
     time: Floats
@@ -179,7 +179,7 @@ def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> FindingT
     findings += [
         StudyFinding("lists with skins: time per sphere and step [ns]", 1e9 * total / run.particles),
         StudyFinding("contacts per sphere", run.contacts),
-        at_most("residual of the energy ledger over what turns over", abs(run.residual), 0.01),
+        at_most("residual of the energy balance over the energy that is converted", abs(run.residual), 0.01),
     ]
     remark = (
         f"Settled for {length.settle:g} s, turned for {length.turn:g} s. pdem looks for facets so closely (bins) that "
@@ -215,11 +215,11 @@ def facet_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> FindingTab
             StudyFinding(f"{name}: {text} per sphere and step", mean[stage]) for stage, text in _STAGES.items()
         ]
         ratio = mean["potential"] / mean["touched"]
-        findings.append(StudyFinding(f"{name}: facets to test over those that intersect", ratio, _PUBLISHED_RATIO))
+        findings.append(StudyFinding(f"{name}: facets to test over facets that intersect", ratio, _PUBLISHED_RATIO))
     _plot_counts(notebook, runs)
     span = float(run.time[-1])
     remark = f"Over {span:g} s, {RATE * span / (2.0 * np.pi):.2g} turns; the paper shows 0.5 s, 1.5 turns."
-    return FindingTable("6.2.4: what the stages treat, Fig. 30", "published", findings, remark)
+    return FindingTable("6.2.4: number of facets in each stage, Fig. 30", "published", findings, remark)
 
 
 def _per_sphere(run: MixerRun) -> dict[str, Floats]:

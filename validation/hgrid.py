@@ -84,7 +84,7 @@ def levels_of_this_machine() -> FindingTable:
         ),
         StudyFinding("gain over one level", single.cost / chosen.cost),
     ]
-    remark = "Cells of a row lie side by side in memory here, so a row is what is visited, and fewer levels are best."
+    remark = "Here the cells of a row are adjacent in memory, a visit is a visit of a row, and fewer levels are best."
     return FindingTable("The same with the overhead of this machine", "", findings, remark)
 
 

@@ -207,7 +207,9 @@ def drawing_out(model: Model, axes: Any) -> list[StudyFinding]:
     return [
         StudyFinding("pull at the touch [N]", float(found[1]), most, 1e-4),
         StudyFinding("gap where it ruptures [m]", float(gaps[last]), ends, 1e-3),
-        StudyFinding("work until then [J]", float(np.trapezoid(found[1 : last + 1], gaps[1 : last + 1])), work, 2e-3),
+        StudyFinding(
+            "work up to the rupture [J]", float(np.trapezoid(found[1 : last + 1], gaps[1 : last + 1])), work, 2e-3
+        ),
     ]
 
 

@@ -228,7 +228,7 @@ def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> Fi
         axes.set(xlabel="number of discs N", ylabel="time of a detection [ms]")
         axes.grid(visible=True, which="major", color="0.9")
         axes.legend()
-    remark = "Of few discs the time is that of a call. What no longer fits into a cache takes a little longer."
+    remark = "With few discs the time is the time of a call. Discs that do not fit into a cache take a little longer."
     return FindingTable("Example I: time against the number of discs", "published", findings, remark)
 
 
@@ -281,7 +281,7 @@ def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Det
         axes.legend(title="example", loc="lower left")
     remark = (
         "From 2 D on the operations are the same; the tolerance is for memory, where discs far apart are, and "
-        "for what else the machine does. At S = D all discs touch: there is more to test and to store."
+        "for other work of the machine. At S = D all discs touch: there is more to test and to store."
     )
     return FindingTable("Examples II to IV: time against spacing, 10,000 discs", "published", findings, remark)
 
@@ -293,14 +293,14 @@ def other_methods() -> FindingTable:
     found = shortest_times(searches, REPETITIONS)
     reference, *others = [set(map(tuple, result.pairs.tolist())) for result, _ in found]
     findings = [
-        StudyFinding(f"{name}: pairs that are not those of nbs", len(pairs ^ reference), 0.0, 0.0)
+        StudyFinding(f"{name}: pairs that differ from the pairs of nbs", len(pairs ^ reference), 0.0, 0.0)
         for name, pairs in zip(METHODS, others, strict=True)
     ]
     findings += [
         StudyFinding(f"{name}: time of a search [ms]", 1e3 * seconds)
         for name, (_, seconds) in zip(names, found, strict=True)
     ]
-    remark = "Times of `find_pairs`, which checks what it is given and sorts what it finds."
+    remark = "Times of `find_pairs`, which checks its arguments and sorts the pairs."
     return FindingTable("Other methods on example I, 10,000 discs", "exact", findings, remark)
 
 
@@ -373,7 +373,7 @@ def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[Stud
     return [
         StudyFinding("discs at the end", int(rows["particles"][-1]), int(rows["particles"][0]), 0.0),
         StudyFinding(
-            "largest residual of the energy ledger over the initial energy",
+            "largest residual of the energy balance over the initial energy",
             float(np.abs(rows["residual"]).max() / energy), 1e-3, 0.0, True,
         ),
         StudyFinding(

@@ -16,6 +16,7 @@ from pdem.case.messages import Problem
 from pdem.case.overrides import apply_override
 from pdem.case.rules.checks import problems_of_case
 from pdem.case.sections.base import flat_keys
+from pdem.case.sections.earlier_keys import as_written, in_present_names
 from pdem.case.sections.mixing import as_in_file, idle_problem, once_for_all_pairs
 from pdem.case.sections.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
@@ -37,6 +38,7 @@ class Case(CaseData):
     """
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _earlier_names: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
     def read(cls, path: str | Path) -> Case:
@@ -77,16 +79,22 @@ class Case(CaseData):
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], source: str) -> Case:
+        present, earlier, problems = in_present_names(document)
         try:
-            case = cls.model_validate(document)
+            case = cls.model_validate(present)
         except ValidationError as error:
-            problems = [*unknown_keys_of_laws(document), *problems_of(cls, error.errors(include_url=False))]
+            problems += [*unknown_keys_of_laws(present), *problems_of(cls, error.errors(include_url=False))]
             raise _case_error(problems, document, source) from None
-        problems = problems_of_case(case)
+        problems += problems_of_case(case)
         if problems:
             raise _case_error(problems, document, source)
-        case._document = document
+        case._document, case._earlier_names = present, earlier
         return case
+
+    @property
+    def earlier_names(self) -> tuple[str, ...]:
+        """One line for each key that the file, or an override, has by a name of earlier versions."""
+        return self._earlier_names
 
     def __repr__(self) -> str:
         """Return title or file, end, and the numbers of materials, walls and further objects."""
@@ -138,7 +146,8 @@ class Case(CaseData):
             raise CaseError(f"{source}: {'.'.join(parts)} {idle}")
         # Sections are frozen so that every change is validated; only this statement changes them.
         self.__dict__.update(changed.__dict__)
-        self._document = document
+        self._document = changed._document
+        self._earlier_names = tuple(dict.fromkeys((*self._earlier_names, *changed._earlier_names)))
 
     def changed(self, assignments: Iterable[str] = ()) -> Case:
         """Return a copy with changes in the notation of `override`.
@@ -175,7 +184,8 @@ def _shortened(value: Any) -> str:
 
 
 def _case_error(problems: list[Problem], document: dict[str, Any], source: str) -> CaseError:
-    found = in_order(once_for_all_pairs(as_in_file(problem, document) for problem in problems))
+    written = (as_written(as_in_file(problem, document), document) for problem in problems)
+    found = in_order(once_for_all_pairs(written))
     return CaseError("\n".join(dict.fromkeys(problem.line(source, document) for problem in found)))
 
 

@@ -12,6 +12,7 @@ from pdem.case.explain.key_texts import models_in
 from pdem.case.hints.settings import meant_settings
 from pdem.case.hints.toml_text import value_cause
 from pdem.case.messages import shown_key, value_at
+from pdem.case.sections.earlier_keys import make_way
 from pdem.case.sections.units import UNIT_KEYS
 from pdem.foundation.errors import CaseError
 
@@ -55,6 +56,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str, root:
     meant = partial(meant_settings, root, document, parts)  # takes some time, for messages only
     if (parts[0] not in root.model_fields or _lacks_name(document, parts, root)) and meant():
         raise CaseError(f"{source}: {key.strip()} is not a key; {meant()}")
+    make_way(document, parts)
     holder: Any = document
     for depth, part in enumerate(parts[:-1], 1):
         holder = _child(holder, part, parts[:depth], source, meant)

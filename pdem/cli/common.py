@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,6 +79,22 @@ def trace_options(command: Command) -> Command:
         help="Record what every rank did when, as JSON for Perfetto or chrome://tracing.",
     )
     return file(steps(command))
+
+
+def earlier_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Accept a number of an option by the option's earlier name, which the help does not show."""
+    name = new.removeprefix("--").replace("-", "_")
+
+    def accepting(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def renamed(*arguments: Any, earlier_value: float | None, **named: Any) -> Any:
+            if earlier_value is not None and named[name] is not None:
+                raise click.UsageError(f"{old} is the earlier name of {new}: give {new} alone")
+            return command(*arguments, **named | ({} if earlier_value is None else {name: earlier_value}))
+
+        return click.option(old, "earlier_value", type=float, hidden=True)(renamed)
+
+    return accepting
 
 
 def serial(work: Callable[[], int | None]) -> int:

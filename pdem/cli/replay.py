@@ -9,6 +9,7 @@ import click
 
 from pdem.cli.common import (
     collective,
+    earlier_option,
     echo_to_stderr,
     is_root,
     load_kernels,
@@ -35,19 +36,20 @@ _DIFFERENT = 1
     help="In place of --from and --to: the last STEPS steps of a run that blew up, and the contact that caused it.",
 )
 @click.option(
-    "--fields-every", type=float, help="Interval of the snapshots, in s; by default that of the original run."
+    "--snapshots-every", type=float, help="Interval of the snapshots, in s; by default that of the original run."
 )
 @click.option("--contacts", is_flag=True, help="Also write all contacts, at the times of the snapshots.")
 @click.option("-o", "--output", type=click.Path(), help="New folder; by default FOLDER-replay beside the run.")
 @settings_option
 @threads_option
 @quiet_option
+@earlier_option("--fields-every", "--snapshots-every")
 def replay(
     folder: str,
     begin: float | None,
     end: float | None,
     blow_up: int | None,
-    fields_every: float | None,
+    snapshots_every: float | None,
     contacts: bool,
     output: str | None,
     settings: tuple[str, ...],
@@ -65,9 +67,9 @@ def replay(
 
     if (blow_up is None) == (begin is None) or (begin is None) != (end is None):
         raise click.UsageError("give both --from and --to, or --blow-up STEPS")
-    if blow_up is not None and (contacts or fields_every is not None):
+    if blow_up is not None and (contacts or snapshots_every is not None):
         raise click.UsageError("--blow-up writes snapshots and contacts of each step: leave out their options")
-    request = Request(folder, begin or 0.0, end or 0.0, output, fields_every, contacts, settings)
+    request = Request(folder, begin or 0.0, end or 0.0, output, snapshots_every, contacts, settings)
     work = partial(_replay, request, quiet) if blow_up is None else partial(_blow_up, request, blow_up, quiet)
     return collective(work, threads)
 

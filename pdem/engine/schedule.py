@@ -57,7 +57,7 @@ class OutputSchedule:
     ----------
     last : int
         Step at which the run ends.
-    fields, series, checkpoint, progress : int
+    snapshots, series, checkpoint, progress : int
         Steps between outputs.
     contacts : int
         Steps between two outputs of contacts, 0 without.
@@ -72,7 +72,7 @@ class OutputSchedule:
         output, step = simulation.case.output, simulation.system.constants.time_step.dt
         self._window = window
         self.last = round(simulation.case.time.end / step) if window is None else window.last
-        self.fields = max(1, round(output.fields_every / step))
+        self.snapshots = max(1, round(output.snapshots_every / step))
         self.series = series_steps(output, step)
         self.checkpoint = max(1, round(output.checkpoint_every / step))
         self.contacts, self.parts = self._contacts_of(output, step)
@@ -81,21 +81,21 @@ class OutputSchedule:
 
     def _contacts_of(self, output: Output, step: float) -> tuple[int, int]:
         """Return `contacts` and `parts`."""
-        every, snapshots = output.contacts_every, output.fields_every
+        every, snapshots = output.contacts_every, output.snapshots_every
         if every is None:
             return 0, 0
         if multiple := _whole(every / snapshots):
-            return multiple * self.fields, 0
-        parts = min(_whole(snapshots / every), self.fields)
+            return multiple * self.snapshots, 0
+        parts = min(_whole(snapshots / every), self.snapshots)
         return max(1, round(every / step)), parts
 
     def _next_contacts(self, step: int) -> int:
         """Return the next step after `step` at which contacts are due."""
         if not self.parts:
             return (step // self.contacts + 1) * self.contacts
-        begin = step // self.fields * self.fields
-        part = (step - begin) * self.parts // self.fields
-        steps = (begin + ((part + more) * self.fields * 2 + self.parts) // (2 * self.parts) for more in range(3))
+        begin = step // self.snapshots * self.snapshots
+        part = (step - begin) * self.parts // self.snapshots
+        steps = (begin + ((part + more) * self.snapshots * 2 + self.parts) // (2 * self.parts) for more in range(3))
         return next(one for one in steps if one > step)
 
     def has_contacts(self, step: int) -> bool:
@@ -104,7 +104,7 @@ class OutputSchedule:
 
     def next_stop(self, step: int) -> int:
         """Return the next step after `step` at which an output is due or the run ends."""
-        intervals = [self.fields, self.series, self.checkpoint, self.progress, *self.windows]
+        intervals = [self.snapshots, self.series, self.checkpoint, self.progress, *self.windows]
         stop = min(self.last, *((step // every + 1) * every for every in intervals))
         stop = min(stop, self._next_contacts(step)) if self.contacts else stop
         return stop if self._window is None else min(stop, self._window.next_stop(step))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from pdem.foundation.errors import InputError, PdemError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pdem.foundation.array_types import Integers
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 _LARGEST_ID = 2**63 - 1
 _LONGEST = 60
@@ -97,3 +104,28 @@ def ids_of(name: str, values: Any) -> Integers:
     if array.size and int(array.max()) > _LARGEST_ID:
         raise InputError(f"{name} holds {array.max()}; ids of particles are at most {_LARGEST_ID}")
     return np.unique(array.astype(np.int64))
+
+
+def earlier_argument(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Return a decorator for a function with an argument that had a different name in earlier versions of pdem.
+
+    Parameters
+    ----------
+    old, new : str
+        Earlier and present name of the argument. The function accepts the earlier name as a keyword, with a
+        `FutureWarning`; with both names it raises an `InputError`.
+    """
+
+    def accepting(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(function)
+        def renamed(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+            if old in named:
+                if new in named:
+                    raise InputError(f"{old} is the earlier name of {new}: give only {new}")
+                warnings.warn(f"{old} is called {new} now", FutureWarning, stacklevel=2)
+                named[new] = named.pop(old)
+            return function(*arguments, **named)
+
+        return renamed
+
+    return accepting

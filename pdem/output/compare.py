@@ -190,7 +190,7 @@ def step_index(path: Path, time: float | None) -> int:
     """
     times = vtkhdf.read_times(path)
     if not len(times):
-        raise InputError(f"{path}: holds no snapshot; run the case further than output.fields_every")
+        raise InputError(f"{path}: holds no snapshot; run the case further than output.snapshots_every")
     if time is None:
         return len(times) - 1
     nearest = int(np.argmin(np.abs(times - time)))

@@ -52,7 +52,7 @@ TABLE_COLUMNS = (
     TableColumn("largest_overlap", "overlap/R", 10, lambda fraction: f"{100 * fraction:.2f} %"),
     TableColumn("kinetic_energy", "kinetic[J]", 12, "{:.4e}".format),
     TableColumn("dissipated_energy", "lost[J]", 12, "{:.4e}".format),
-    TableColumn("ledger_residual", "ledger", 10, "{:.1e}".format),
+    TableColumn("ledger_residual", "residual", 10, "{:.1e}".format),
     TableColumn("imbalance", "imb.", 7, "{:.2f}".format),
     TableColumn("detections", "builds", 8, "{:d}".format),
     TableColumn("steps_per_second_per_core", "Mps/s/core", 11, lambda rate: f"{rate / 1e6:.2f}"),

@@ -1,4 +1,4 @@
-"""Texts for the end of a run: times of phases, speed, energy ledger. Pure functions from numbers to text."""
+"""Texts for the end of a run: times of phases, speed, energy balance. Pure functions from numbers to text."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def throughput(particle_steps: float, seconds: float, threads: int) -> str:
 
 
 def energy_table(energies: Mapping[str, float], residual: float | None = None) -> str:
-    """Return the energy ledger as a table.
+    """Return the energy balance as a table.
 
     Parameters
     ----------
@@ -118,6 +118,6 @@ def end_report(
     residual: float | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the report at the end of a run: phases, speed, energy ledger, notes; see the functions above."""
+    """Return the report at the end of a run: phases, speed, energy balance, notes; see the functions above."""
     parts = [phase_table(seconds), throughput(particle_steps, wall_time, cores), energy_table(energies, residual)]
     return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])

@@ -74,18 +74,18 @@ class DrumMap:
         self._edges = np.linspace(-radius, radius, count + 1)
         self._volume = np.zeros((count, count))
 
-    def add(self, places: Floats, volumes: Floats) -> None:
+    def add(self, positions: Floats, volumes: Floats) -> None:
         """Add the grains of a snapshot.
 
         Parameters
         ----------
-        places : (n, 2) array
+        positions : (n, 2) array
             Centres in the plane: horizontal coordinate, height, both from the axis [m].
         volumes : (n,) array
             Volumes of the grains, in any unit.
         """
         bins = [self._edges, self._edges]
-        self._volume += np.histogram2d(places[:, 0], places[:, 1], bins, weights=volumes)[0]
+        self._volume += np.histogram2d(positions[:, 0], positions[:, 1], bins, weights=volumes)[0]
 
     def surface(self, share: float) -> FreeSurface:
         """Return the free surface, by a line through its middle.
@@ -102,13 +102,13 @@ class DrumMap:
         if not len(rows):
             return FreeSurface(fault="there is no grain in the drum")
         middles = 0.5 * (self._edges[1:] + self._edges[:-1])
-        places, volumes = middles[rows], self._volume[tuple(rows.T)]
-        mean = volumes @ places / volumes.sum()
+        positions, volumes = middles[rows], self._volume[tuple(rows.T)]
+        mean = volumes @ positions / volumes.sum()
         if math.hypot(*mean) < _ROUND * self._radius:
             return FreeSurface(fault="no free surface: grains fill the drum, or lie on its wall all around")
         angle, line = math.atan2(mean[0], -mean[1]), FreeSurface()  # the centre of mass is below the middle
         for _ in range(_ROUNDS):
-            turned = places @ np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+            turned = positions @ np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
             slope, line = self._line(turned, volumes, share)
             if line.fault:
                 return line
@@ -117,9 +117,9 @@ class DrumMap:
                 break
         return replace(line, angle=abs(math.degrees(angle)))
 
-    def _line(self, places: Floats, volumes: Floats, share: float) -> tuple[float, FreeSurface]:
+    def _line(self, positions: Floats, volumes: Floats, share: float) -> tuple[float, FreeSurface]:
         """Return the slope of the surface in a frame in which it is almost level, and further results of the fit."""
-        across, heights = self._heights(places, volumes)
+        across, heights = self._heights(positions, volumes)
         near = np.abs(across) < 2.0 * self._grain
         level = float(np.nanmedian(heights[near])) if np.isfinite(heights[near]).any() else math.nan
         half = math.sqrt(max(self._radius**2 - level**2, 0.0)) if math.isfinite(level) else 0.0
@@ -128,16 +128,16 @@ class DrumMap:
             return 0.0, FreeSurface(fault="no free surface: fewer than five columns of the bed have one")
         slope, tip = np.polyfit(across[middle], heights[middle], 1)
         off = heights[middle] - tip - slope * across[middle]
-        above = places[:, 1] > tip + slope * places[:, 0] + _FLYING * self._grain
-        above &= np.abs(places[:, 0]) < half
+        above = positions[:, 1] > tip + slope * positions[:, 0] + _FLYING * self._grain
+        above &= np.abs(positions[:, 0]) < half
         flying = float(volumes[above].sum() / volumes.sum())
         return float(slope), FreeSurface(0.0, float(np.sqrt((off**2).mean())), 2.0 * half, flying, self._grain)
 
-    def _heights(self, places: Floats, volumes: Floats) -> tuple[Floats, Floats]:
+    def _heights(self, positions: Floats, volumes: Floats) -> tuple[Floats, Floats]:
         """Return the middles of the columns of the bed, and the heights of their surfaces, NaN for an empty column."""
         count = 2 * math.ceil(self._radius / self._grain * _COLUMNS)
         edges = np.linspace(-1.0, 1.0, count + 1) * self._radius * math.sqrt(2.0)
-        filled = np.histogram2d(places[:, 0], places[:, 1], [edges, edges], weights=volumes)[0]
+        filled = np.histogram2d(positions[:, 0], positions[:, 1], [edges, edges], weights=volumes)[0]
         filled = ndimage.gaussian_filter(filled, 0.5 * _COLUMNS, mode="constant")
         order = np.sort(filled[filled > 0.0])
         dense = float(order[np.searchsorted(np.cumsum(order), 0.5 * order.sum())])

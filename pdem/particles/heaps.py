@@ -68,7 +68,7 @@ class Flank:
 
 
 def flank_of(
-    places: Floats,
+    positions: Floats,
     radii: Floats,
     *,
     axis: tuple[float, ...] | None = None,
@@ -83,7 +83,7 @@ def flank_of(
 
     Parameters
     ----------
-    places : (n, k + 1) array
+    positions : (n, k + 1) array
         Centres of the grains at rest: k = 2 horizontal coordinates (1 in two dimensions), then the height [m].
     radii : (n,) array
         Radii [m].
@@ -94,16 +94,16 @@ def flank_of(
     along : int, optional
         Horizontal coordinate along which a ridge extends.
     """
-    if not len(places):
+    if not len(positions):
         return Flank(fault="there is no grain")
     grain = 2.0 * float(radii.mean())
-    view = largest_surface(np.asarray(places, np.float64), np.asarray(radii, np.float64))
-    kept = np.array([one for one in range(view.places.shape[1]) if one != along])
+    view = largest_surface(np.asarray(positions, np.float64), np.asarray(radii, np.float64))
+    kept = np.array([one for one in range(view.positions.shape[1]) if one != along])
     given = None if axis is None else np.array(axis, np.float64)[kept]
-    view = view._replace(places=view.places[:, kept])
+    view = view._replace(positions=view.positions[:, kept])
     middle = _middle(view) if given is None else given
     if radius is not None:
-        view = view.where(np.linalg.norm(view.places - middle, axis=1) <= radius)
+        view = view.where(np.linalg.norm(view.positions - middle, axis=1) <= radius)
     if len(view.heights) < _FEW:
         return Flank(grain=grain, fault="there are too few grains for a surface")
     low, high = np.quantile(view.heights, (0.02, 0.995))
@@ -116,7 +116,7 @@ def flank_of(
 def _middle(view: TopView) -> Floats:
     """Return the middle of the upper half of a surface."""
     high = view.heights >= 0.5 * (view.heights.min() + view.heights.max())
-    found: Floats = view.places[high].mean(axis=0)
+    found: Floats = view.positions[high].mean(axis=0)
     return found
 
 
@@ -125,11 +125,11 @@ class _Cone:
 
     def __init__(self, view: TopView, low: float, high: float, grain: float) -> None:
         margin = min(MARGIN * grain, 0.5 * float(view.margins.max()))
-        self._places, self._heights, _ = view.where(view.margins >= margin)
-        self._all = view.places
+        self._positions, self._heights, _ = view.where(view.margins >= margin)
+        self._all = view.positions
         self._low, self._high, self._grain = low, high, grain
         self._ends = [low + share * (high - low) for share in SHARES]
-        self._is_round = self._places.shape[1] == 2
+        self._is_round = self._positions.shape[1] == 2
 
     def fitted(self, middle: Floats, *, is_fixed: bool) -> Flank:
         """Return the flank: fitted are the points where the cone itself is between both heights."""
@@ -141,7 +141,7 @@ class _Cone:
                 return self._none("its side stands upright, as that of a column")
             found = self._fit(values, free, chosen)
             values = np.concatenate([found.x, values[free:]])
-            before, chosen = chosen, self._between(self._height_of(values, self._places))
+            before, chosen = chosen, self._between(self._height_of(values, self._positions))
             if np.count_nonzero(chosen != before) <= 0.002 * chosen.sum():
                 break
         if values[1] <= 0.0 or chosen.sum() < _FEW:
@@ -158,20 +158,20 @@ class _Cone:
     def _between(self, heights: Floats) -> Booleans:
         return np.asarray((heights >= self._ends[0]) & (heights <= self._ends[1]))
 
-    def _height_of(self, values: Floats, places: Floats) -> Floats:
-        away = np.linalg.norm(places - values[2:], axis=1)
+    def _height_of(self, values: Floats, positions: Floats) -> Floats:
+        away = np.linalg.norm(positions - values[2:], axis=1)
         found: Floats = values[0] - values[1] * away
         return found
 
     def _fit(self, values: Floats, free: int, chosen: Booleans) -> Any:
         """Fit the height of the tip, the slope, and the position of the axis unless it is fixed, to some points."""
-        places, heights, fixed = self._places[chosen], self._heights[chosen], values[free:]
-        away = np.linalg.norm(places - values[2:], axis=1)
+        positions, heights, fixed = self._positions[chosen], self._heights[chosen], values[free:]
+        away = np.linalg.norm(positions - values[2:], axis=1)
         weight = 1.0 / np.sqrt(np.maximum(away, self._grain)) if self._is_round else np.ones(len(heights))
         weight /= weight.mean() * self._grain
 
         def residuals(some: Floats) -> Floats:
-            return weight * (self._height_of(np.concatenate([some, fixed]), places) - heights)
+            return weight * (self._height_of(np.concatenate([some, fixed]), positions) - heights)
 
         scale = [self._grain, 0.3, *[self._grain] * (free - 2)]
         return least_squares(residuals, values[:free], loss="soft_l1", f_scale=0.5, x_scale=scale)
@@ -184,7 +184,7 @@ class _Cone:
 
     def _flank(self, values: Floats, chosen: Booleans, error: float) -> Flank:
         tip, slope = float(values[0]), float(values[1])
-        off = self._heights[chosen] - self._height_of(values, self._places[chosen])
+        off = self._heights[chosen] - self._height_of(values, self._positions[chosen])
         angle = math.atan(slope)
         return Flank(
             angle=math.degrees(angle), error=math.degrees(error * math.cos(angle) ** 2),

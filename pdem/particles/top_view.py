@@ -34,7 +34,7 @@ class TopView(NamedTuple):
 
     Attributes
     ----------
-    places : (n, k) array
+    positions : (n, k) array
         Horizontal coordinates [m], of one axis in two dimensions, else of two.
     heights : (n,) array
         Heights of the surface there [m].
@@ -42,16 +42,16 @@ class TopView(NamedTuple):
         Distances from the edge of the surface [m].
     """
 
-    places: Floats
+    positions: Floats
     heights: Floats
     margins: Floats
 
     def where(self, chosen: Booleans) -> TopView:
         """Return some of the points."""
-        return TopView(self.places[chosen], self.heights[chosen], self.margins[chosen])
+        return TopView(self.positions[chosen], self.heights[chosen], self.margins[chosen])
 
 
-def largest_surface(places: Floats, radii: Floats) -> TopView:
+def largest_surface(positions: Floats, radii: Floats) -> TopView:
     """Return the surface of the largest connected heap of spheres, in the view from above.
 
     A cliff separates surfaces, such as the heap on a table and the grains that have fallen from it. The largest surface
@@ -59,14 +59,14 @@ def largest_surface(places: Floats, radii: Floats) -> TopView:
 
     Parameters
     ----------
-    places : (n, k + 1) array
+    positions : (n, k + 1) array
         Centres: k horizontal coordinates, then the height [m]; n > 0.
     radii : (n,) array
         Radii [m].
     """
-    near = _near(places[:, :-1], radii)
-    places, radii = places[near], radii[near]
-    low, spacing, heights = _seen(places, radii)
+    near = _near(positions[:, :-1], radii)
+    positions, radii = positions[near], radii[near]
+    low, spacing, heights = _seen(positions, radii)
     heights = _without_holes(heights)
     there = np.isfinite(heights)
     found, labels = heights[there], _pieces(heights, CLIFF * 2.0 * float(radii.mean()))[there]
@@ -86,11 +86,11 @@ def _near(across: Floats, radii: Floats) -> Booleans:
     return np.asarray(away <= limit)
 
 
-def _seen(places: Floats, radii: Floats) -> tuple[Floats, float, Floats]:
+def _seen(positions: Floats, radii: Floats) -> tuple[Floats, float, Floats]:
     """Return the corner of a grid, its spacing, and the height of the highest sphere over each of its points."""
     order = np.argsort(-radii, kind="stable")
-    places, radii = places[order], radii[order]
-    across, largest = places[:, :-1], float(radii[0])
+    positions, radii = positions[order], radii[order]
+    across, largest = positions[:, :-1], float(radii[0])
     sides = np.ptp(across, axis=0) + 2.0 * largest
     axes = across.shape[1]
     finest = float(sides.prod() / _MOST_POINTS) ** (1.0 / axes)
@@ -104,7 +104,7 @@ def _seen(places: Floats, radii: Floats) -> tuple[Floats, float, Floats]:
         points = nearest[:count] + np.array(offset)
         squares = radii[:count] ** 2 - ((low + spacing * points - across[:count]) ** 2).sum(axis=1)
         over = squares > 0.0
-        tops = places[:count][over, -1] + np.sqrt(squares[over])
+        tops = positions[:count][over, -1] + np.sqrt(squares[over])
         np.maximum.at(heights, tuple(points[over].T), tops)
     return low, spacing, heights
 

@@ -118,6 +118,7 @@ def preflight(
 
     def all_findings() -> list[Finding]:
         return [
+            *(Finding("info", "case", line) for line in case.earlier_names),
             *_length(case, step),
             *_steps(case, step, population.count),
             *_fixed(population.count - moving.count),

@@ -12,7 +12,7 @@ from pdem.case.model import Case
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
 from pdem.engine.schedule import OutputWindow
-from pdem.foundation.arguments import real_number
+from pdem.foundation.arguments import earlier_argument, real_number
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 from pdem.output.checkpoints.content_digest import read_digests
@@ -91,7 +91,7 @@ class Request:
         First and last time of the output [s].
     output : Path or str or None
         New folder; by default the folder of the run with the suffix ``-replay``.
-    fields_every : float or None
+    snapshots_every : float or None
         Interval of the snapshots [s].
     contacts : bool
         Also write all contacts, at the times of the snapshots.
@@ -103,7 +103,7 @@ class Request:
     begin: float
     end: float
     output: Path | str | None = None
-    fields_every: float | None = None
+    snapshots_every: float | None = None
     contacts: bool = False
     settings: tuple[str, ...] = ()
 
@@ -115,8 +115,8 @@ class Request:
 
     def changes(self, usual: float) -> list[str]:
         """Return the changes of the case as ``key=value``; `usual` is its interval of snapshots [s]."""
-        every = usual if self.fields_every is None else self.fields_every
-        changes = [f"output.folder={json.dumps(str(self.target))}", f"output.fields_every={every!r}"]
+        every = usual if self.snapshots_every is None else self.snapshots_every
+        changes = [f"output.folder={json.dumps(str(self.target))}", f"output.snapshots_every={every!r}"]
         if self.contacts:
             changes.append(f"output.contacts_every={every!r}")
         return [*changes, *self.settings]
@@ -138,13 +138,14 @@ class Plan:
         return Case.from_text(self.text, self.directory)
 
 
+@earlier_argument("fields_every", "snapshots_every")
 def replay(
     folder: Path | str,
     begin: float,
     end: float,
     *,
     output: Path | str | None = None,
-    fields_every: float | None = None,
+    snapshots_every: float | None = None,
     contacts: bool = False,
     settings: Sequence[str] = (),
     observers: Sequence[Observer | Callable[[Any], Any]] = (),
@@ -164,7 +165,7 @@ def replay(
         First and last time of the output [s].
     output : path, optional
         New folder; by default the folder of the run with the suffix ``-replay``.
-    fields_every : float, optional
+    snapshots_every : float, optional
         Interval of the snapshots [s]; by default the interval of the run.
     contacts : bool
         Also write all contacts, at the times of the snapshots.
@@ -185,7 +186,7 @@ def replay(
         If the run blew up as well: all output before the blow-up is written.
     """
     request = Request(
-        folder, real_number("begin", begin), real_number("end", end), output, fields_every, contacts, tuple(settings)
+        folder, real_number("begin", begin), real_number("end", end), output, snapshots_every, contacts, tuple(settings)
     )
     plan = on_first(comm, lambda: plan_of(request))
     return replay_plan(request, plan, comm, threads, observers)
@@ -249,7 +250,7 @@ def _more_checkpoints(case: Case, changed: Case, first: int, last: int) -> list[
 def changed_case(case: Case, request: Request, length: float) -> Case:
     """Return the case of a replay, with the time step of the run."""
     changed = Case.from_text(case.to_toml(), case.directory)
-    for assignment in request.changes(case.output.fields_every):
+    for assignment in request.changes(case.output.snapshots_every):
         changed.override(assignment)
     check_same_motion(case, changed)
     if changed.resolved_step() != length:

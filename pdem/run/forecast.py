@@ -157,7 +157,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
     of_features = [name for one in FEATURES for name in one.terms_in(case)]
     rows, terms = math.floor(end / output.series_every) + 1, len(terms_of(law, case, TERMS, of_features))
     return DiskNeeds(
-        math.floor(end / output.fields_every) + 1,
+        math.floor(end / output.snapshots_every) + 1,
         fields * particles + 48 * nodes + 40 * facets,
         rows,
         rows * _SERIES_NUMBER * (12 + terms + loads + 3 * len(case.insertions)),
@@ -184,7 +184,7 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
         text += f", contacts {needed.contacts:,} times {_size(needed.contact)}"
     free = _free(Path(output.folder))
     if free is not None and needed.total > free:
-        keys = f"output.fields_every{' or contacts_every' if needed.contacts else ''}"
+        keys = f"output.snapshots_every{' or contacts_every' if needed.contacts else ''}"
         remedy = f"lengthen {keys}, or choose another output.folder"
         return Finding("warning", "disk", f"{text}; only {_size(free)} are free there: {remedy}")
     return Finding("info", "disk", text + ("" if free is None else f"; {_size(free)} are free there"))

@@ -1,4 +1,4 @@
-"""Energy ledger of a run that continues with a changed case: the residual continues without a jump."""
+"""Energy balance of a run that continues with a changed case: the residual continues without a jump."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ class _Run:
             self._write_series_row()
         elif step % schedule.progress == 0:
             self.outputs.show_progress(*self._since_warm_up())
-        if shown and (step % schedule.fields == 0 or last or asked.snapshot):
+        if shown and (step % schedule.snapshots == 0 or last or asked.snapshot):
             self.outputs.write_snapshot()
         if shown and (schedule.has_contacts(step) or last or asked.snapshot):
             self.outputs.write_contacts()

@@ -108,7 +108,7 @@ class Scripting(Reductions):
         stable for any step, and of first order. The values migrate with their particles, and are in checkpoints and
         snapshots as the columns ``external_force``, ``external_drag`` and ``fluid_velocity`` of `particles`, which
         scripts may also write. Inserted particles have zeros; fixed particles do not move. The work of these forces is
-        the term ``own_forces`` of the energy ledger.
+        the term ``own_forces`` of the energy balance.
 
         Parameters
         ----------

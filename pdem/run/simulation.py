@@ -328,7 +328,7 @@ class Simulation(Scripting):
         return Measures(self.system)
 
     def energies(self) -> dict[str, float]:
-        """Return the energy ledger [J]. Collective.
+        """Return the terms of the energy balance [J]. Collective.
 
         ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` are stored energies; ``body_motion``,
         ``body_gravity`` are energies of walls that are free bodies; ``normal_damping``, ``sliding``, ``rolling`` are

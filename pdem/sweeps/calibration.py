@@ -174,21 +174,21 @@ def _start(varied: Varied) -> float:
     return 0.5 if varied.start is None else share_of(varied, varied.start)
 
 
-def _point(plan: CalibrationPlan, place: Floats, precision: Floats) -> dict[str, float]:
-    """Return the values of the parameters at shares `place` of their ranges, rounded to the given precision."""
-    each = zip(plan.vary.items(), place.tolist(), precision.tolist(), strict=True)
+def _point(plan: CalibrationPlan, location: Floats, precision: Floats) -> dict[str, float]:
+    """Return the values of the parameters at shares `location` of their ranges, rounded to the given precision."""
+    each = zip(plan.vary.items(), location.tolist(), precision.tolist(), strict=True)
     return {name: _rounded(one, share, fine) for (name, one), share, fine in each}
 
 
 def _untaken(
-    plan: CalibrationPlan, place: Floats, precision: Floats, taken: Container[tuple[float, ...]]
+    plan: CalibrationPlan, location: Floats, precision: Floats, taken: Container[tuple[float, ...]]
 ) -> dict[str, float]:
-    """Return the values at `place`, or near it if they are in `taken`: a repeated point adds no information."""
-    point = _point(plan, place, precision)
+    """Return the values at `location`, or near it if they are in `taken`: a repeated point adds no information."""
+    point = _point(plan, location, precision)
     while tuple(point.values()) in taken:
         step = np.clip(precision, _FINE, _COARSE)
-        place = np.where(place < 0.5, place + step, place - step)
-        point = _point(plan, place, precision)
+        location = np.where(location < 0.5, location + step, location - step)
+        point = _point(plan, location, precision)
     return point
 
 
@@ -251,8 +251,8 @@ class _Points:
 
     def new(self, search: FitSearch, tell: Callable[[str], object]) -> list[dict[str, float]]:
         """Return the next points to compute, without points already present; report the progress."""
-        places, found = search.wanted(), search.found
-        spread = np.full(places.shape[1], 1.0)
+        locations, found = search.wanted(), search.found
+        spread = np.full(locations.shape[1], 1.0)
         if found is not None:
             spread = np.sqrt(np.diag(found.samples.covariance))
             best = ", ".join(f"{name} {value:.4g}" for name, value in _point(self._plan, found.best, spread).items())
@@ -260,8 +260,8 @@ class _Points:
             tell(f"most probable so far: {best}; the targets {reached}")
         taken = {tuple(point[0].values.values()) for point in self.table.points}
         points = []
-        for place in places:
-            points.append(_untaken(self._plan, place, 0.05 * spread, taken))
+        for location in locations:
+            points.append(_untaken(self._plan, location, 0.05 * spread, taken))
             taken.add(tuple(points[-1].values()))
         return points
 

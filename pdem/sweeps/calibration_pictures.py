@@ -52,8 +52,8 @@ def _headline(done: Calibration, title: str) -> str:
     return f"{title}\ncalibration: {state}, {len(done.table.rows)} runs"
 
 
-def _panel(axes: Any, done: Calibration, match: Match, parameter: Fitted, place: tuple[int, int]) -> None:
-    row, column = place
+def _panel(axes: Any, done: Calibration, match: Match, parameter: Fitted, location: tuple[int, int]) -> None:
+    row, column = location
     response, best = done.solution.responses[row], done.solution.best
     axes.axhspan(
         match.target - match.uncertainty, match.target + match.uncertainty, color="tab:green", alpha=0.25, lw=0,
@@ -80,10 +80,10 @@ def _panel(axes: Any, done: Calibration, match: Match, parameter: Fitted, place:
 def _runs(axes: Any, done: Calibration, match: Match, parameter: Fitted, response: Any, column: int) -> None:
     """Draw all runs, shifted along the fit to the fitted values of the other parameters."""
     points = done.solution.points
-    places = np.array([one.place for one in points])
+    locations = np.array([one.location for one in points])
     moved = np.repeat(done.solution.best[None], len(points), axis=0)
-    moved[:, column] = places[:, column]
-    change = response(moved).mean - response(places).mean
+    moved[:, column] = locations[:, column]
+    change = response(moved).mean - response(locations).mean
     label = "runs" if len(done.parameters) == 1 else "runs, moved by the fit to the other values found"
     for shift, some, rows in zip(change, done.table.at_points(match.name), done.table.points, strict=True):
         value = rows[0].values[parameter.name]
@@ -118,7 +118,7 @@ def draw_parameters(done: Calibration, title: str, path: Path) -> None:
 
 def _density(axes: Any, done: Calibration, one: Fitted) -> None:
     samples = done.solution.samples
-    edges, density = smooth_density(samples.places[:, 0], samples.weights)
+    edges, density = smooth_density(samples.locations[:, 0], samples.weights)
     values = _values_at(one, done, 0.5 * (edges[1:] + edges[:-1]))
     density /= density.max()
     for intervals, share, shade in ((one.very_likely, "95 %", _SHADES[0]), (one.likely, "68 %", _SHADES[1])):
@@ -135,8 +135,10 @@ def _region(axes: Any, done: Calibration, first: int, second: int) -> None:
     """Draw the regions that contain 68 and 95 % of the samples of two parameters."""
     one, other = done.parameters[first], done.parameters[second]
     samples = done.solution.samples
-    places = samples.places[:, [first, second]]
-    drawn = places[np.searchsorted(np.cumsum(samples.weights), (np.arange(4000) + 0.5) / 4000).clip(0, len(places) - 1)]
+    locations = samples.locations[:, [first, second]]
+    drawn = locations[
+        np.searchsorted(np.cumsum(samples.weights), (np.arange(4000) + 0.5) / 4000).clip(0, len(locations) - 1)
+    ]
     low, high = drawn.min(axis=0), drawn.max(axis=0)
     low, high = np.maximum(low - 0.1 * (high - low), 0.0), np.minimum(high + 0.1 * (high - low), 1.0)
     edges = [np.linspace(*ends, _CELLS + 1) for ends in zip(low, high, strict=True)]

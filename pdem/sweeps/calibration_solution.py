@@ -68,7 +68,7 @@ def _too_few(plan: CalibrationPlan, table: RunTable) -> str:
 
 
 def _fitted(name: str, varied: Varied, found: Solution, column: int) -> Fitted:
-    values, weights = found.samples.places[:, column], found.samples.weights
+    values, weights = found.samples.locations[:, column], found.samples.weights
     shares = [densest(values, weights, share) for share in (LIKELY, VERY_LIKELY)]
     likely, very = (tuple((_at(varied, low), _at(varied, high)) for low, high in some) for some in shares)
     error = 0.5 * sum(high - low for low, high in likely)
@@ -87,20 +87,20 @@ def _slope(varied: Varied, value: float) -> float:
 
 
 def _slopes(found: Solution) -> Floats:
-    """Return the derivatives of the responses (m, k) with respect to the shares, at the best place."""
+    """Return the derivatives of the responses (m, k) with respect to the shares, at the best location."""
     dimension = len(found.best)
     steps = _APART * np.eye(dimension)
-    places = np.clip(np.concatenate([found.best + steps, found.best - steps]), 0.0, 1.0)
-    apart = np.diag(places[:dimension] - places[dimension:])
-    rows = [one(places).mean for one in found.responses]
+    locations = np.clip(np.concatenate([found.best + steps, found.best - steps]), 0.0, 1.0)
+    apart = np.diag(locations[:dimension] - locations[dimension:])
+    rows = [one(locations).mean for one in found.responses]
     return np.array([(row[:dimension] - row[dimension:]) / apart for row in rows])
 
 
 def _matches(plan: CalibrationPlan, found: Solution, table: RunTable) -> tuple[Match, ...]:
-    place = found.best[None]
+    location = found.best[None]
     each = []
     for (name, target), one in zip(plan.targets.items(), found.responses, strict=True):
-        there, scatter = one(place), math.sqrt(float(one.chance(place)[0]))
+        there, scatter = one(location), math.sqrt(float(one.chance(location)[0]))
         error = math.sqrt(float(there.variance[0]))
         unit = (table.units | table.details)[name]
         each.append(Match(name, unit, target.value, target.uncertainty, float(there.mean[0]), error, scatter))

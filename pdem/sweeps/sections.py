@@ -12,9 +12,10 @@ from pydantic_core import PydanticCustomError
 from pdem.case.hints.toml_text import parsed
 from pdem.case.hints.validation import problems_of
 from pdem.case.sections.base import Name, Positive, Section, Seed, entry
+from pdem.case.sections.earlier_keys import present_key
 from pdem.foundation.errors import CaseError
 from pdem.foundation.texts import TextError, read_text
-from pdem.sweeps.fitting.next_places import scan_size
+from pdem.sweeps.fitting.next_locations import scan_size
 from pdem.sweeps.measure_sections import Measure
 
 Plan = TypeVar("Plan", bound="RunsPlan")
@@ -61,7 +62,7 @@ class Varied(Section):
 
     def keys_of(self, name: str) -> tuple[str, ...]:
         """Return the keys of the case that the entry `name` varies."""
-        return self.keys or (self.key or name,)
+        return tuple(".".join(present_key(key.split("."))) for key in self.keys or (self.key or name,))
 
 
 class RunsPlan(Section):

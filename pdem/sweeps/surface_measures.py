@@ -49,9 +49,9 @@ def angle_of_repose(section: AngleOfRepose, results: Results) -> dict[str, Measu
     if len(ridges) == len(across):
         return _angles(math.nan, ("no heap: all horizontal sides are periodic, a heap has no foot there",))
     chosen, remarks = _at_rest(section, snapshot, float(np.linalg.norm(gravity_of(results, snapshot.time))))
-    places = np.asarray(snapshot.position, np.float64)[chosen]
+    positions = np.asarray(snapshot.position, np.float64)[chosen]
     flank = flank_of(
-        np.column_stack([places[:, across], places @ up]), np.asarray(snapshot.radius, np.float64)[chosen],
+        np.column_stack([positions[:, across], positions @ up]), np.asarray(snapshot.radius, np.float64)[chosen],
         axis=None if section.centre is None else section.centre[: len(across)], radius=section.radius,
         along=ridges[0] if ridges else None,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def dynamic_angle(section: DynamicAngle, results: Results) -> dict[str, Measured
     begin, end = span_of(section, results, half=True)
     times = [time for time in results.times if begin <= time * (1.0 + 1e-9) and time <= end * (1.0 + 1e-9)]
     if not times:
-        raise InputError(f"there is no snapshot from {begin:.6g} to {end:.6g} s; give a smaller output.fields_every")
+        raise InputError(f"there is no snapshot from {begin:.6g} to {end:.6g} s; give a smaller output.snapshots_every")
     axis, gravity = np.array(rotation.axis) / math.hypot(*rotation.axis), gravity_of(results, times[-1])
     if abs(axis @ gravity) >= _LEVEL_AXIS * np.linalg.norm(gravity):
         return {"": Measured("deg", math.nan, ("no angle: the axis of the drum is not horizontal",))}
@@ -159,9 +159,9 @@ def _surfaces(
     power = results.case.domain.dimension
     for number, time in enumerate(times):
         snapshot = results.at(time)
-        places, volumes = (snapshot.position - centre) @ frame, np.asarray(snapshot.radius) ** power
+        positions, volumes = (snapshot.position - centre) @ frame, np.asarray(snapshot.radius) ** power
         for one in (maps[0], maps[1 + (2 * number >= len(times))]):
-            one.add(places, volumes)
+            one.add(positions, volumes)
     return maps[0].surface(share), [one.surface(share) for one in maps[1:]] if len(times) > 1 else []
 
 
@@ -172,7 +172,7 @@ def _surface_remarks(whole: FreeSurface, halves: Sequence[FreeSurface], count: i
         yield f"no free surface: {why or fact}"
         return
     if count < _FEW_SNAPSHOTS:
-        yield f"few snapshots: the mean is that of {count}; give a smaller output.fields_every"
+        yield f"few snapshots: the mean is that of {count}; give a smaller output.snapshots_every"
     angles = [one.angle for one in halves]
     if len(angles) == 2 and not abs(angles[1] - angles[0]) <= _CHANGE:
         text = f"{angles[0]:.3g} deg in the first half of the window, {angles[1]:.3g} in the second"

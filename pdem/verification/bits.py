@@ -57,7 +57,7 @@ class Example(NamedTuple):
         """Return all settings, including times and output."""
         end = self.steps * self.step
         times = {"step": self.step, "end": end}
-        output = {"fields_every": end, "series_every": end / 4.0, "checkpoint_every": end / 2.0}
+        output = {"snapshots_every": end, "series_every": end / 4.0, "checkpoint_every": end / 2.0}
         return [
             *self.settings,
             *(f"time.{key}={value!r}" for key, value in times.items()),

@@ -96,7 +96,7 @@ def _energy(subject: Subject, radius: float, overlaps: Floats) -> Proof:
     where = place_of_part(subject.recipe.normal.part) if function is None else place_of(function)
     remedy = (
         f"the energy of {where} rises by {rises[worst]:.3g} J/m at an overlap of "
-        f"{overlaps[worst]:.3g} m, where the force is {forces[worst]:.3g} N: the energy ledger will "
+        f"{overlaps[worst]:.3g} m, where the force is {forces[worst]:.3g} N: the energy balance will "
         f"not close; give as "
         "energy= the integral of the force, which is force * overlap / (1 + power) for a power of the overlap alone"
     )
@@ -119,7 +119,7 @@ def _adhesive_energy(subject: Subject, radius: float) -> Proof:
     remedy = (
         f"the energy of {place_of_part(part)} changes by up to {apart.max():.3g} J/m more or less "
         f"than its force is: the "
-        "energy ledger will not close; return the integral of the pull over the overlap, 0 at the touch"
+        "energy balance will not close; return the integral of the pull over the overlap, 0 at the touch"
     )
     name = "energy of adhesion that is not the work of its force, over the largest pull"
     return Proof(name, float(apart.max() / max(pull, 1e-300)), UNLIKE, remedy, "warning")
@@ -198,7 +198,7 @@ def _account(subject: Subject, radius: float, deepest: float) -> Proof:
     where = place_of_part(part) if energy is None else f"{place_of_part(part)} or {place_of(energy)}"
     remedy = (
         f"{where}: energy stored and lost are up to {worst:.3g} of the work off along paths up and down: the energy "
-        "ledger will not close; return as lost what the work of the force in the step is more than energy() has grown"
+        "balance will not close; return as lost what the work of the force in the step is more than energy() has grown"
     )
     return Proof("energy stored and lost that is not the work", worst, UNLIKE, remedy, "warning")
 

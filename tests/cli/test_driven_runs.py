@@ -24,7 +24,7 @@ def test_a_piston_is_reported_and_goes_on_after_a_restart(tmp_path, monkeypatch)
     command("new", "piston")
     settings = (
         "particles[0].fill.count=60", "walls[1].servo.travel_limits=[-1.0, 0.004]", "time.end=0.04",
-        "output.checkpoint_every=0.02", "output.series_every=0.001", "output.fields_every=0.02",
+        "output.checkpoint_every=0.02", "output.series_every=0.001", "output.snapshots_every=0.02",
     )  # fmt: skip
     command("run", "piston.toml", *(part for setting in settings for part in ("--set", setting)))
     folder = tmp_path / "results" / "piston"

@@ -26,7 +26,7 @@ STAGES = [
 def leaning(tmp_path, monkeypatch):
     """The folder of a run that has ended with a box that leans."""
     monkeypatch.chdir(tmp_path)
-    output = {"folder": "out", "series_every": 20 * STEP, "fields_every": 20 * STEP, "checkpoint_every": 20 * STEP}
+    output = {"folder": "out", "series_every": 20 * STEP, "snapshots_every": 20 * STEP, "checkpoint_every": 20 * STEP}
     more = {"output": output, "stages": STAGES}
     pdem.Simulation(moving_case(tmp_path, gas(6), MIXED, end=40 * STEP, more=more), threads=1).run()
     return tmp_path

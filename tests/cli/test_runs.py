@@ -96,7 +96,7 @@ def inside(*arguments):
 def test_run_restart_compare(example, monkeypatch):
     """A run, and one that was stopped half way and continued, end in the same bits."""
     monkeypatch.chdir(example)
-    rarely = ["--set", "output.fields_every=0.01", "--set", "output.series_every=0.01"]
+    rarely = ["--set", "output.snapshots_every=0.01", "--set", "output.series_every=0.01"]
     first = ["--set", "time.end=0.05", "--set", "output.checkpoint_every=0.02"]
     whole = ["--set", 'output.folder="whole"', *first]
     code, output, errors = inside("run", "two_spheres.toml", *whole, *rarely)
@@ -143,7 +143,7 @@ def test_a_run_and_its_continuation_are_traced(example, monkeypatch):
 
 def test_a_restart_passes_over_a_torn_checkpoint(example, monkeypatch):
     monkeypatch.chdir(example)
-    settings = ["time.end=0.04", "output.checkpoint_every=0.02", "output.folder=torn", "output.fields_every=0.02"]
+    settings = ["time.end=0.04", "output.checkpoint_every=0.02", "output.folder=torn", "output.snapshots_every=0.02"]
     code, _, errors = inside("run", "two_spheres.toml", *(word for one in settings for word in ("--set", one)))
     assert code == 0, errors
     *_, newest = sorted(Path("torn").glob("checkpoint-*.h5"))
@@ -207,7 +207,7 @@ shape = "plane"
 normal = [0.0, 0.0, 1.0]
 material = "grain"
 [output]
-fields_every = 0.0002
+snapshots_every = 0.0002
 """
 
 
@@ -251,7 +251,7 @@ def test_ranks_say_it_once(example):
 def test_a_signal_ends_in_a_checkpoint(example, number):
     folder = example / f"stopped-{int(number)}"
     endless = ["--set", "time.end=1e6", "--set", f'output.folder="{folder}"']
-    rarely = ["--set", "output.fields_every=1e5", "--set", "output.series_every=1e5"]
+    rarely = ["--set", "output.snapshots_every=1e5", "--set", "output.series_every=1e5"]
     process = start("run", "two_spheres.toml", *endless, *rarely, folder=example)
     log = folder / "particles.vtkhdf"
     deadline = time.monotonic() + 200
@@ -269,7 +269,7 @@ def test_a_signal_ends_in_a_checkpoint(example, number):
 def test_a_closed_terminal_ends_in_a_checkpoint(example):
     """What is written to it fails from then on, the progress line first of all."""
     folder = example / "closed"
-    settings = ["time.end=1e4", f"output.folder={folder}", "output.fields_every=1e3", "output.series_every=0.001"]
+    settings = ["time.end=1e4", f"output.folder={folder}", "output.snapshots_every=1e3", "output.series_every=0.001"]
     words = ["run", "two_spheres.toml", *(word for one in settings for word in ("--set", one))]
     process, terminal = pty.fork()
     if process == 0:

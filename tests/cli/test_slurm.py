@@ -61,7 +61,7 @@ main()
 """
 PISTON = (
     "particles[0].fill.count=60", "domain.gravity=[0.0, 0.0, -200.0]", "time.end=0.04", "output.series_every=0.0001",
-    "output.fields_every=0.02", "output.checkpoint_every=0.02",
+    "output.snapshots_every=0.02", "output.checkpoint_every=0.02",
 )  # fmt: skip
 
 

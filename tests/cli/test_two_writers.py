@@ -22,7 +22,7 @@ from rank_harness.parent import mpirun
 pytestmark = pytest.mark.compiles
 
 ROOT = Path(__file__).resolve().parents[2]
-ENDLESS = ("time.end=1e4", "output.checkpoint_every=0.05", "output.fields_every=0.01", "output.series_every=0.01")
+ENDLESS = ("time.end=1e4", "output.checkpoint_every=0.05", "output.snapshots_every=0.01", "output.series_every=0.01")
 
 
 def start(*words, settings=(), launcher=()):

@@ -36,7 +36,7 @@ mesh = "plate.stl"
 material = "grain"
 [output]
 folder = "out"
-fields_every = 0.001
+snapshots_every = 0.001
 series_every = 0.0005
 checkpoint_every = 0.002
 """

@@ -57,7 +57,7 @@ name = "bed"
 region = {lower = [0.0, 0.0, 0.0], upper = [1.0, 1.0, 0.5]}
 [output]
 folder = "results/drum"
-fields_every = 0.01
+snapshots_every = 0.01
 """
 
 RADIUS, LOWER, END, TITLE, MESH = (
@@ -83,13 +83,13 @@ SYNTAX = [
     ("list without brackets", LOWER, "lower = 0, 0, 0\n", 6, "in square brackets: [0, 0, 0]"),
     ("list without end", LOWER, "lower = [0, 0, 0\n", 6, "has no ]"),
     ("list with another end", LOWER, "lower = [0, 0, 0)\n", 6, "ends with ], not with )"),
-    ("last list without end", "fields_every = 0.01\n", "stress = [\n", 54, "has no ]"),
+    ("last list without end", "snapshots_every = 0.01\n", "stress = [\n", 54, "has no ]"),
     ("text without quotes", 'material = "grain"\nradius = 0.01', "material = grain\nradius = 0.01", 25, 'need quotes: "grain"'),
     ("law without quotes", '"hertz-mindlin"', "hertz-mindlin", 17, 'need quotes: "hertz-mindlin"'),
     ("path without quotes", MESH, "mesh = parts/drum.stl\n", 43, 'need quotes: "parts/drum.stl"'),
     ("text that begins as a constant", 'name = "feed"', "name = infeed", 30, 'need quotes: "infeed"'),
     ("True", PERIODIC, "periodic = [True, False, False]\n", 8, "in small letters: true"),
-    ("yes", "fields_every = 0.01", "energies = yes", 54, "in small letters: true"),
+    ("yes", "snapshots_every = 0.01", "energies = yes", 54, "in small letters: true"),
     ("None", 'outside = "remove"', "outside = None", 10, "leave the key out"),
     ("path of Windows, hexadecimal", MESH, 'mesh = "C:\\Users\\me\\drum.stl"\n', 43, '"C:/Users/me/drum.stl"'),
     ("path of Windows, no code", MESH, 'mesh = "C:\\data\\drum.stl"\n', 43, '"C:/data/drum.stl"'),
@@ -157,7 +157,7 @@ VALUES = [
     ("velocity as a speed", "velocity = [0.0, 0.0, -1.0]", "velocity = -1", "particles[0].velocity = -1", "three numbers [x, y, z] in m/s"),
     ("periodic as a word", PERIODIC, "periodic = false\n", "domain.periodic", "each true or false"),
     ("periodic as numbers", PERIODIC, "periodic = [0, 0, 1]\n", "domain.periodic", "each true or false"),
-    ("true as a text", "fields_every = 0.01", 'energies = "True"', "output.energies", "without quotes: true"),
+    ("true as a text", "snapshots_every = 0.01", 'energies = "True"', "output.energies", "without quotes: true"),
     ("one bracket of particles", "[[particles]]", "[particles]", "particles:", "[[particles]] with two brackets"),
     ("one bracket of insertions", "[[insertions]]", "[insertions]", "insertions:", "[[insertions]] with two brackets"),
     ("one bracket of stages", "[[stages]]", "[stages]", "stages:", "[[stages]] with two brackets"),
@@ -232,7 +232,7 @@ VALUES = [
     ("search by another name", "[output]", '[detection]\nmethod = "grid"\n[output]', "detection.method", 'did you mean "hgrid"?'),
     ("bisection of LAMMPS", "[output]", '[decomposition]\nmethod = "rcb"\n[output]', "decomposition.method", 'did you mean "bisection"?'),
     ("bonds", "[output]", "[bonds]\na = 1\n[output]", "bonds.a", "must be a table"),
-    ("dump", "fields_every", "dump", "output.dump", "did you mean 'fields_every'?"),
+    ("dump", "snapshots_every", "dump", "output.dump", "did you mean 'snapshots_every'?"),
     ("directory", "folder =", "directory =", "output.directory", "did you mean 'folder'?"),
     ("pair with an underscore", "[interactions.grain-grain]", "[interactions.grain_grain]", "interactions.grain_grain", "did you mean 'grain-grain'?"),
     ("gravity with a comma", "-9.81]", "-9,81]", "domain.gravity", "0.5, not 0,5"),

@@ -11,15 +11,15 @@ LIKELY, VERY_LIKELY = 0.6827, 0.9545
 
 
 def planted(response, chance, random, replicas=1):
-    """Return a function that measures a response (m,) of a place (k,) with normal errors."""
+    """Return a function that measures a response (m,) of a location (k,) with normal errors."""
 
-    def measure(places):
+    def measure(locations):
         found = []
-        for place in places:
-            exact = np.atleast_1d(np.asarray(response(place), np.float64))
-            errors = np.broadcast_to(chance(place) if callable(chance) else chance, exact.shape)
+        for location in locations:
+            exact = np.atleast_1d(np.asarray(response(location), np.float64))
+            errors = np.broadcast_to(chance(location) if callable(chance) else chance, exact.shape)
             values = exact[:, None] + errors[:, None] * random.normal(size=(len(exact), replicas))
-            found.append(Point(np.array(place), values))
+            found.append(Point(np.array(location), values))
         return found
 
     return measure
@@ -49,5 +49,5 @@ def holds(found, truth):
             any(low <= true <= high for low, high in densest(values, found.samples.weights, share))
             for share in (LIKELY, VERY_LIKELY)
         ]
-        for values, true in zip(found.samples.places.T, truth, strict=True)
+        for values, true in zip(found.samples.locations.T, truth, strict=True)
     ]

@@ -24,7 +24,7 @@ DOCUMENT = {
 
 
 def case_in(folder, **output):
-    shown = {"folder": str(folder), "series_every": 5 * STEP, "fields_every": 50 * STEP, **output}
+    shown = {"folder": str(folder), "series_every": 5 * STEP, "snapshots_every": 50 * STEP, **output}
     return pdem.Case.from_text(tomli_w.dumps({**DOCUMENT, "output": {"checkpoint_every": 25 * STEP, **shown}}))
 
 

@@ -99,7 +99,7 @@ def test_runs_write_the_same_contacts(ranks, tmp_path):
     comm = communicator()
     root = comm.bcast(tmp_path)
     text = KEPT.replace("end = 1.0", "end = 0.0024")
-    every = "contacts_every = 4e-4\nseries_every = 4e-4\nfields_every = 4e-4\ncheckpoint_every = 8e-4\n"
+    every = "contacts_every = 4e-4\nseries_every = 4e-4\nsnapshots_every = 4e-4\ncheckpoint_every = 8e-4\n"
     text = text.replace("stress = true\n", f"stress = true\n{every}", 1)
     case = pdem.Case.from_text(text)
     case.override(f'output.folder="{root}/ranks"')

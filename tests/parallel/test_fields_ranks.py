@@ -80,7 +80,7 @@ def test_runs_write_the_same_fields(ranks, tmp_path):
     comm = communicator()
     root = comm.bcast(tmp_path)
     case = pdem.Case.from_text(CASE.replace("end = 1.0", "end = 0.0012"))
-    for key in ("series_every", "fields_every", "checkpoint_every"):
+    for key in ("series_every", "snapshots_every", "checkpoint_every"):
         case.override(f"output.{key}={30 * STEP!r}")
     case.override(f'output.folder="{root}/ranks"')
     pdem.Simulation(case, comm).run()

@@ -18,7 +18,7 @@ __all__ = ["changing_charges", "with_feature"]
 DENSE = CLOUD.replace("volume_fraction = 0.25", "volume_fraction = 0.3").replace("0.012}", "0.006}")
 DENSE = DENSE.replace("{random = 1.0, seed = 3}", "{random = 3.0, seed = 3}")
 DENSE = DENSE.replace("[domain]\n", '[domain]\noutside = "keep"\n')
-OUTPUT = "fields_every = 2e-3\nseries_every = 1e-3\ncheckpoint_every = 2e-3\n"
+OUTPUT = "snapshots_every = 2e-3\nseries_every = 1e-3\ncheckpoint_every = 2e-3\n"
 
 
 def owners(simulation):

@@ -23,7 +23,7 @@ normal = [0.0, 0.0, -1.0]
 material = "glass"
 servo = {axis = [0.0, 0.0, -1.0], force = 2.0, largest_rate = 0.1}
 """
-EVERY = "series_every = 1.4e-3\nfields_every = 1.0\ncheckpoint_every = 2e-3\nmean_wall_loads = ['*']\n"
+EVERY = "series_every = 1.4e-3\nsnapshots_every = 1.0\ncheckpoint_every = 2e-3\nmean_wall_loads = ['*']\n"
 CASE = CLOUD.replace("volume_fraction = 0.25", "volume_fraction = 0.3").replace("end = 1.0", "end = 0.006")
 CASE = CASE.replace("[output]\n", f"[output]\n{EVERY}") + WALLS
 

@@ -18,7 +18,7 @@ time = {step = 2e-5, end = 0.004}
 domain = {lower = [0, 0, 0], upper = [0.6, 0.4, 0.5], periodic = [true, false, false], gravity = [5.0, 0, -9.81]}
 detection = {skin = 0.05}
 decomposition = {balance = "always"}
-output = {folder = "out", fields_every = 0.002, series_every = 0.0005, checkpoint_every = 0.001}
+output = {folder = "out", snapshots_every = 0.002, series_every = 0.0005, checkpoint_every = 0.001}
 [materials.grain]
 density = 2000.0
 youngs_modulus = 1e7

@@ -114,7 +114,7 @@ def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
 
     def played(name, communicator, end, state=None):
         case = pdem.Case.from_text(DRUM)
-        for setting in (f"time.end={end}", "output.fields_every=3.5e-3", "output.checkpoint_every=3.5e-3"):
+        for setting in (f"time.end={end}", "output.snapshots_every=3.5e-3", "output.checkpoint_every=3.5e-3"):
             case.override(setting)
         case.override(f"output.folder={shared_path / name}")
         run(pdem.Simulation(case, communicator, meshes=[drum()], state=state), quiet=True)

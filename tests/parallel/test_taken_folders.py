@@ -41,7 +41,7 @@ name = "drum"
 mesh = "unused"
 material = "grain"
 [output]
-fields_every = 0.01
+snapshots_every = 0.01
 checkpoint_every = 0.005
 """
 

@@ -41,7 +41,7 @@ fill = {{volume_fraction = 0.25, seed = 7}}
 velocity = {{random = 1.0, seed = 3}}
 [output]
 folder = {folder!r}
-fields_every = 1e-3
+snapshots_every = 1e-3
 series_every = 1e-3
 checkpoint_every = 1e-3
 """

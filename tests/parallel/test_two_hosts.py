@@ -25,7 +25,7 @@ PDEM = [sys.executable, "-m", "pdem"]
 STEPS = 200
 SECONDS_TO_END = 30.0
 OUTPUT = """
-fields_every = 0.005
+snapshots_every = 0.005
 series_every = 0.001
 checkpoint_every = 0.0025
 """

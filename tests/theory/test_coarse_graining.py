@@ -21,7 +21,7 @@ WIDE = {"lower": [-0.1] * 3, "upper": [SIDE + 0.1] * 3}
 
 def results_of(folder, *groups, end=2e-4, **options):
     """Return the results of a short run that has written contacts with each snapshot."""
-    every = dict.fromkeys(("fields_every", "contacts_every", "series_every"), end / 4)
+    every = dict.fromkeys(("snapshots_every", "contacts_every", "series_every"), end / 4)
     more = {"output": {"folder": str(folder / "out"), **every}, **options.pop("more", {})}
     options = {"lower": [0.0] * 3, "upper": [SIDE] * 3, "law": USUAL, "step": 1e-5} | options
     case = make_case(folder, *groups, end=end, more=more, **options)

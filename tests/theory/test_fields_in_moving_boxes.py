@@ -89,7 +89,7 @@ def test_a_grid_strains_with_the_box(tmp_path):
 def test_results_have_the_fields_of_the_run(tmp_path, deformation):
     """In situ, from snapshots, and from files; a restart in the middle of a mean goes on with the same bits."""
     every = 100 * STEP
-    output = {"folder": str(tmp_path / "out"), "fields_every": every, "contacts_every": every, "series_every": every}
+    output = {"folder": str(tmp_path / "out"), "snapshots_every": every, "contacts_every": every, "series_every": every}
     grid = {"name": "all", "cells": [2, 3, 2], "width": 0.01, "every": every, "average": 2 * every}
     more = {"output": output, "fields": [grid]}
     case = moving_case(tmp_path, gas(6), deformation, more=more, end=4 * every)

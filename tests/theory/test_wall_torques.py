@@ -79,7 +79,7 @@ def moved(tmp_path, name, law=None, **options):
     document = case.model_dump(exclude_defaults=True)
     document["walls"][0].update(keys)
     document["motions"] = motions
-    document["output"] = {"folder": str(tmp_path / "out"), "fields_every": TIME, "series_every": TIME}
+    document["output"] = {"folder": str(tmp_path / "out"), "snapshots_every": TIME, "series_every": TIME}
     return Case.from_text(tomli_w.dumps(plain(document)), tmp_path), mesh, np.array(point)
 
 

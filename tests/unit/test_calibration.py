@@ -27,7 +27,8 @@ pytestmark = pytest.mark.compiles
 FRICTION, RESTITUTION = "interactions.grain-grain.friction", "interactions.grain-grain.restitution"
 FALL = (
     "particles=[{material='grain', radius=0.01, positions=[[0, 0, 0.01001]], velocity=[2, 0, -0.5]}]", "time.end=0.004",
-    "output={folder='out', fields_every=0.004, checkpoint_every=0.004, series_every=0.004}", "domain.gravity=[0, 0, 0]",
+    "output={folder='out', snapshots_every=0.004, checkpoint_every=0.004, series_every=0.004}",
+    "domain.gravity=[0, 0, 0]",
 )  # fmt: skip
 RANGES = {FRICTION: {"min": 0.05, "max": 0.6, "start": 0.5}, RESTITUTION: {"min": 0.2, "max": 0.9, "scale": "log"}}
 TARGETS = {"upward": (0.3, 0.01), "slowed": (0.2, 0.02)}
@@ -294,10 +295,10 @@ def test_a_point_that_is_there_is_not_run_again():
         "targets": {"p": {"value": 1.0, "uncertainty": 1.0}, "q": {"value": 1.0, "uncertainty": 1.0}},
     }  # fmt: skip
     plan, taken = plan_of_document(CalibrationPlan, document, "fit.toml"), set()
-    for place in ([0.3, 0.4], [0.0, 0.0], [1.0, 1.0]):
+    for location in ([0.3, 0.4], [0.0, 0.0], [1.0, 1.0]):
         for _ in range(5):
-            point = _untaken(plan, np.array(place), np.full(2, 1e-4), taken)
-            assert abs((point["x"] - 1.0) / 2.0 - place[0]) < 2e-3
-            assert abs(math.log10(point["y"]) / 2.0 - place[1]) < 2e-3
+            point = _untaken(plan, np.array(location), np.full(2, 1e-4), taken)
+            assert abs((point["x"] - 1.0) / 2.0 - location[0]) < 2e-3
+            assert abs(math.log10(point["y"]) / 2.0 - location[1]) < 2e-3
             taken.add(tuple(point.values()))
     assert len(taken) == 15

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.planted_responses import calibrated, holds, planted, searched
-from pdem.sweeps.fitting.next_places import next_places, scan, scan_size
+from pdem.sweeps.fitting.next_locations import next_locations, scan, scan_size
 from pdem.sweeps.fitting.posterior import densest
 from pdem.sweeps.fitting.search import FitProblem, FitSearch, solution
 
@@ -16,34 +16,34 @@ pytestmark = pytest.mark.compiles
 REPETITIONS, FEW = 200, 40
 
 
-def saturating(place):
-    return 45.0 * (1.0 - math.exp(-3.0 * place[0]))
+def saturating(location):
+    return 45.0 * (1.0 - math.exp(-3.0 * location[0]))
 
 
-def with_optimum(place):
-    return 30.0 - 60.0 * (place[0] - 0.6) ** 2
+def with_optimum(location):
+    return 30.0 - 60.0 * (location[0] - 0.6) ** 2
 
 
-def two(place):
-    x, y = place
+def two(location):
+    x, y = location
     return np.array([10.0 + 20.0 * x + 10.0 * y**2, 5.0 - 3.0 * x + 6.0 * y])
 
 
-def two_by_three(place):
-    return np.append(two(place), 5.0 * place[0] * place[1])
+def two_by_three(location):
+    return np.append(two(location), 5.0 * location[0] * location[1])
 
 
-def three(place):
-    x, y, z = place
+def three(location):
+    x, y, z = location
     return np.array([10.0 + 20.0 * x + 10.0 * y**2, 5.0 - 3.0 * x + 6.0 * y + z, 4.0 * z - 2.0 * x + y * z])
 
 
 CASES = {
     "monotone": (saturating, [1.5], [0.55], [1.0], 1),
-    "monotone, much chance": (lambda place: 10.0 + 30.0 * place[0], [3.0], [0.4], [1.0], 2),
+    "monotone, much chance": (lambda location: 10.0 + 30.0 * location[0], [3.0], [0.4], [1.0], 2),
     "monotone, steep end": (saturating, [1.5], [0.08], [1.0], 1),
     "two solutions": (with_optimum, [1.0], [0.3], [1.0], 1),
-    "chance by place": (saturating, lambda place: np.array([0.1 + 3.0 * place[0]]), [0.4], [1.0], 3),
+    "chance by location": (saturating, lambda location: np.array([0.1 + 3.0 * location[0]]), [0.4], [1.0], 3),
     "two parameters": (two, [1.0, 0.3], [0.4, 0.6], [1.0, 0.3], 1),
     "two parameters, three targets": (two_by_three, [1.0, 0.3, 0.2], [0.4, 0.6], [1.0, 0.3, 0.2], 2),
     "three parameters": (three, [1.0, 0.3, 0.2], [0.4, 0.6, 0.5], [1.0, 0.3, 0.2], 1),
@@ -81,8 +81,8 @@ def test_the_truth_lies_in_what_is_stated_as_often_as_it_should(name, repetition
 def test_what_no_target_depends_on_is_not_known_and_takes_few_runs():
     widths, runs, reached = [], [], []
     for seed in range(20):
-        found = calibrated(lambda place: 20.0, np.array([0.5]), [0.4], [1.0], seed)
-        likely = densest(found.samples.places[:, 0], found.samples.weights, 0.6827)
+        found = calibrated(lambda location: 20.0, np.array([0.5]), [0.4], [1.0], seed)
+        likely = densest(found.samples.locations[:, 0], found.samples.weights, 0.6827)
         widths.append(sum(high - low for low, high in likely))
         runs.append(len(found.points))
         reached.append(found.is_reached)
@@ -96,7 +96,7 @@ def test_a_target_out_of_reach_is_never_reached_and_ends_early():
         random = np.random.default_rng(seed)
         problem = FitProblem(np.array([35.0]), np.array([1.0]), np.array([0.5]))
         search = searched(
-            problem, planted(lambda place: 25.0 * (1.0 - math.exp(-3.0 * place[0])), np.array([1.0]), random)
+            problem, planted(lambda location: 25.0 * (1.0 - math.exp(-3.0 * location[0])), np.array([1.0]), random)
         )
         found = search.solution()
         assert not found.is_reached
@@ -110,12 +110,12 @@ def test_the_calibration_that_took_luck_for_an_optimum():
     for seed in range(20):
         random = np.random.default_rng(seed)
         problem = FitProblem(np.array([30.0]), np.array([1.0]), np.array([0.5]), runs=16)
-        measure = planted(lambda place: 18.0 + 5.0 * place[0], np.array([2.5]), random)
+        measure = planted(lambda location: 18.0 + 5.0 * location[0], np.array([2.5]), random)
         found = searched(problem, measure).solution()
-        places = np.array([point.place[0] for point in found.points])
-        assert (places.min(), places.max()) == (0.0, 1.0)
+        locations = np.array([point.location[0] for point in found.points])
+        assert (locations.min(), locations.max()) == (0.0, 1.0)
         assert not found.is_reached
-        assert len(places) <= 16
+        assert len(locations) <= 16
 
 
 def test_without_chance_few_runs_find_the_values():
@@ -131,7 +131,7 @@ def test_places_of_a_step_are_farther_apart_than_chance_hides():
     random = np.random.default_rng(1)
     problem = FitProblem(np.array([28.0]), np.array([1.0]), np.array([0.5]))
     search = FitSearch(problem)
-    measure = planted(lambda place: 10.0 + 30.0 * place[0], np.array([2.0]), random)
+    measure = planted(lambda location: 10.0 + 30.0 * location[0], np.array([2.0]), random)
     for _ in range(6):
         wanted = search.wanted()
         if search.found is not None and len(wanted) == 2:
@@ -142,14 +142,14 @@ def test_places_of_a_step_are_farther_apart_than_chance_hides():
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5])
 def test_a_scan_has_values_over_all_of_each_range(dimension):
-    places = scan(np.full(dimension, 0.37))
-    assert len(places) == scan_size(dimension) == 1 + 4 * dimension
-    assert places[0].tolist() == [0.37] * dimension
-    for column in places[1:].T:
+    locations = scan(np.full(dimension, 0.37))
+    assert len(locations) == scan_size(dimension) == 1 + 4 * dimension
+    assert locations[0].tolist() == [0.37] * dimension
+    for column in locations[1:].T:
         gaps = np.diff(np.sort(column))
         assert (column.min(), column.max()) == (0.0, 1.0)
         assert gaps.max() <= 0.5
-    apart = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(len(places))
+    apart = np.linalg.norm(locations[:, None] - locations[None], axis=2) + np.eye(len(locations))
     assert apart.min() > 0.1
 
 
@@ -173,15 +173,15 @@ def test_places_without_a_number_are_left_out_and_not_looked_for_there():
     """Below 0.3 there is nothing to measure; the target is met at 0.45."""
     random = np.random.default_rng(4)
 
-    def response(place):
-        return saturating(place) if place[0] > 0.3 else math.nan
+    def response(location):
+        return saturating(location) if location[0] > 0.3 else math.nan
 
     target = np.array([saturating([0.45])])
     problem = FitProblem(target, np.array([1.0]), np.array([0.5]))
     found = searched(problem, planted(response, np.array([0.5]), random)).solution()
     assert found.best[0] == pytest.approx(0.45, abs=0.05)
-    assert found.samples.places[found.samples.weights > 1e-9, 0].min() > 0.1
-    nothing = searched(problem, planted(lambda place: math.nan, np.array([0.5]), random))
+    assert found.samples.locations[found.samples.weights > 1e-9, 0].min() > 0.1
+    nothing = searched(problem, planted(lambda location: math.nan, np.array([0.5]), random))
     assert nothing.solution() is None
     assert len(nothing.points) == 5, "the scan, and no more"
 
@@ -190,7 +190,7 @@ def test_runs_are_never_more_than_allowed():
     for runs in (10, 15, 22):
         random = np.random.default_rng(runs)
         problem = FitProblem(np.array([28.0]), np.array([0.1]), np.array([0.5]), replicas=2, runs=runs)
-        measure = planted(lambda place: 10.0 + 30.0 * place[0], np.array([3.0]), random, 2)
+        measure = planted(lambda location: 10.0 + 30.0 * location[0], np.array([3.0]), random, 2)
         search = searched(problem, measure)
         assert runs - 4 < 2 * len(search.points) <= runs
         assert not search.solution().is_precise
@@ -199,8 +199,8 @@ def test_runs_are_never_more_than_allowed():
 def test_the_next_places_lie_where_the_parameters_may():
     random = np.random.default_rng(5)
     problem = FitProblem(np.array([28.0]), np.array([0.5]), np.array([0.5]))
-    measure = planted(lambda place: 10.0 + 30.0 * place[0], np.array([0.3]), random)
+    measure = planted(lambda location: 10.0 + 30.0 * location[0], np.array([0.3]), random)
     found = solution(problem, measure(scan(np.array([0.5]))), 400)
-    places = next_places(found.responses, problem.uncertainties, found.samples, 4, 1)
-    assert np.abs(places - 0.6).max() < 0.35
-    assert np.abs(places.mean() - 0.6) < 0.15
+    locations = next_locations(found.responses, problem.uncertainties, found.samples, 4, 1)
+    assert np.abs(locations - 0.6).max() < 0.35
+    assert np.abs(locations.mean() - 0.6) < 0.15

@@ -65,7 +65,7 @@ def test_defaults_are_filled_in(case: Case) -> None:
     assert case.interactions["steel-grain"].tangential_ratio == pytest.approx(2 / 7)
     assert case.interactions["grain-grain"].tangential_ratio is None
     assert case.particles[0].fill.upper == (1.0, 1.0, 1.0)
-    assert case.output.fields_every == pytest.approx(0.2)
+    assert case.output.snapshots_every == pytest.approx(0.2)
     assert case.materials["steel"].rigid
     assert case.detection.direction == "top-down"
     assert isinstance(case.time.end, float)
@@ -92,7 +92,7 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
     case.override("particles[0].fill.seed=3")
     case.override("limits.largest_overlap=0.9")
     assert case.time.end == 0.5
-    assert case.output.fields_every == pytest.approx(0.005)
+    assert case.output.snapshots_every == pytest.approx(0.005)
     assert case.particles[0].radius == 0.02
     assert case.particles[0].fill.seed == 3
     assert case.limits.largest_overlap == 0.9
@@ -157,7 +157,7 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
         ("detection.levels=1.5", "detection.levels = 1.5: must be a whole number"),
         ("detection.walls='h3'", 'detection.walls = "h3": must be "signed" or "h2"'),
         ("decomposition.method='quarters'", 'decomposition.method = "quarters": must be "bisection" or "slabs"'),
-        ("output.fields_every=0", "output.fields_every = 0: must be greater than 0"),
+        ("output.snapshots_every=0", "output.snapshots_every = 0: must be greater than 0"),
         ("time.end.x=3", "time.end is a single value and has no 'x' in it"),
         ("particles[1].radius=1", "particles is a list of 1; its entries are numbered from 0"),
         ("foo", "an override is written key=value"),
@@ -333,7 +333,7 @@ def test_a_changed_copy_leaves_the_case_and_lets_defaults_follow() -> None:
     case = Case.from_text(BASE, "somewhere")
     changed = case.changed(["time.end=10.0", "interactions.grain-grain.friction=0.1"])
     assert (case.time.end, changed.time.end) == (20.0, 10.0)
-    assert changed.output.fields_every == 0.5 * case.output.fields_every
+    assert changed.output.snapshots_every == 0.5 * case.output.snapshots_every
     assert changed.directory == Path("somewhere")
     assert case.interactions["grain-grain"].friction == 0.5
 

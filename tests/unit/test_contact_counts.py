@@ -23,7 +23,7 @@ def bed(tmp_path_factory):
     places = np.stack(np.meshgrid(*[np.arange(4) * 0.0199] * 3), axis=-1).reshape(-1, 3) + 0.99 * R
     walls = tuple({"shape": "plane", "point": [0.0, 0.0, 0.0], "normal": normal} for normal in np.eye(3).tolist())
     group = Grains(places + 1e-5 * rng.normal(size=places.shape), R, rng.normal(size=places.shape))
-    every = dict.fromkeys(("fields_every", "contacts_every", "series_every"), 5e-4)
+    every = dict.fromkeys(("snapshots_every", "contacts_every", "series_every"), 5e-4)
     more = {"output": {"folder": str(folder / "out"), "stress": True, **every}}
     case = make_case(
         folder, group, law={"friction": 0.5, "restitution": 0.5}, walls=walls, step=1e-5, end=2e-3,

@@ -13,7 +13,7 @@ from pdem.output.snapshots.contact_snapshots import CONTACT_FILE
 from pdem.output.snapshots.vtkhdf import read_times
 
 R, STEP = 0.01, 1e-5
-QUIET = {"contact_ages": True, "series_every": 1e-3, "fields_every": 1e-3}
+QUIET = {"contact_ages": True, "series_every": 1e-3, "snapshots_every": 1e-3}
 
 
 def pressed(folder, **output):

@@ -45,7 +45,7 @@ def test_corners_and_times_have_defaults():
     assert one.interval == pytest.approx(0.005)
     short = dict(FIELDS)
     del short["average"]
-    text = CASE + "[output]\nfields_every = 0.25\n[[fields]]\n" + "\n".join(f"{k} = {v}" for k, v in short.items())
+    text = CASE + "[output]\nsnapshots_every = 0.25\n[[fields]]\n" + "\n".join(f"{k} = {v}" for k, v in short.items())
     assert pdem.Case.from_text(text).fields[0].average == 0.25
 
 

@@ -167,7 +167,8 @@ def test_restarts_change_no_bit_and_outlets_leave_them(tmp_path):
 def test_a_run_writes_and_continues_its_columns(tmp_path):
     case = case_of(
         rough(name="bottom"), bed(), time={"step": 2e-5, "end": 0.06},
-        output={"folder": str(tmp_path / "out"), "series_every": 2e-3, "fields_every": 0.03, "checkpoint_every": 0.03},
+        output={"folder": str(tmp_path / "out"), "series_every": 2e-3, "snapshots_every": 0.03,
+                "checkpoint_every": 0.03},
     )  # fmt: skip
     Simulation(case, threads=1).run()
     results = pdem.Results(tmp_path / "out")

@@ -14,7 +14,7 @@ time = {step = 1e-3, end = 10.0}
 domain = {lower = [0, 0, 0], upper = [1, 1, 1]}
 [output]
 folder = "FOLDER"
-fields_every = 1.0
+snapshots_every = 1.0
 series_every = 0.1
 """
 
@@ -106,7 +106,9 @@ def test_disk_space_is_told_and_compared_with_what_is_free(folder, monkeypatch):
     monkeypatch.setattr(module, "_free", lambda _: 10**8)
     short = told(folder, 1_000_000)["disk"]
     assert short.level == "warning"
-    assert "only 100 MB are free there: lengthen output.fields_every, or choose another output.folder" in short.message
+    assert (
+        "only 100 MB are free there: lengthen output.snapshots_every, or choose another output.folder" in short.message
+    )
     monkeypatch.setattr(module, "_free", lambda _: None)
     assert "free" not in told(folder, 1_000_000)["disk"].message
 

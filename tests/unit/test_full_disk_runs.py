@@ -19,7 +19,7 @@ from pdem.output.checkpoints.content_digest import read_digests
 pytestmark = pytest.mark.compiles
 
 SETTINGS = (
-    "output.fields_every=5e-4", "output.contacts_every=5e-4", "output.series_every=1e-4",
+    "output.snapshots_every=5e-4", "output.contacts_every=5e-4", "output.series_every=1e-4",
     "output.collision_energies={}", "output.checkpoint_every=5e-4", "sensors.1.residence=true",
     'fields=[{name="f", lower=[-0.008, -0.008, 0.0], upper=[0.008, 0.008, 0.016], cells=[4, 4, 4], width=0.002, '
     "every=5e-4}]",

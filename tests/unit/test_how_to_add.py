@@ -42,7 +42,7 @@ velocity = [0.3, 0.0, 0.4]
 positions = [[0.01, 0.02, 0.02], [0.1, 0.1, 0.1]]
 [output]
 folder = "results"
-fields_every = 2e-3
+snapshots_every = 2e-3
 """
 
 

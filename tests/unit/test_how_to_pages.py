@@ -54,7 +54,7 @@ rotation = {rate = {rpm = 38}, axis = [0.0, 1.0, 0.0]}
 [output]
 folder = "results/drum"
 series_every = 0.002
-fields_every = 0.01
+snapshots_every = 0.01
 mean_wall_loads = ["drum"]
 """
 

@@ -38,7 +38,7 @@ def bed(folder, *, name="out", end=400, **output):
     group = Grains(places + np.array([0.0, 0.0, 1.02 * R]), R, 0.5 * rng.normal(size=places.shape))
     meshes = [floor_at(0.005, 0.005), floor_at(0.055, 0.005), floor_at(0.005, 0.055), quad(0.2, 0.0818)]
     walls = [{"name": name, "mesh": mesh, **keys} for mesh, (name, keys) in zip(meshes, MOTIONS.items(), strict=True)]
-    every = {"series_every": EVERY * STEP, "fields_every": 1.0, "checkpoint_every": 100 * STEP}
+    every = {"series_every": EVERY * STEP, "snapshots_every": 1.0, "checkpoint_every": 100 * STEP}
     more = {"output": {"folder": str(folder / name), "mean_wall_loads": ["*"], **every, **output}}
     for wall in walls:
         wall["mesh"].write(folder / f"{wall['name']}.vtk")

@@ -51,7 +51,7 @@ def inside(*arguments):
 def test_a_restart_elsewhere_warns_once_and_is_the_same_state(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_example("two_spheres", tmp_path)
-    seldom = [f"output.{name}=0.01" for name in ("fields_every", "series_every", "checkpoint_every")]
+    seldom = [f"output.{name}=0.01" for name in ("snapshots_every", "series_every", "checkpoint_every")]
     words = [word for one in (*seldom, "output.folder=here") for word in ("--set", one)]
     inside("run", "two_spheres.toml", "--set", "time.end=0.02", *words, "--quiet")
     path = CheckpointFolder(tmp_path / "here").paths()[-1]

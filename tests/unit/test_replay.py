@@ -40,7 +40,7 @@ def finished_copy(finished, tmp_path):
 
 def test_an_interval_again_has_the_same_bits_and_more_snapshots(finished, tmp_path):
     before = {path.name: path.read_bytes() for path in finished.iterdir()}
-    done = pdem.replay(finished, 0.0011, 0.0021, output=tmp_path / "again", fields_every=STEP)
+    done = pdem.replay(finished, 0.0011, 0.0021, output=tmp_path / "again", snapshots_every=STEP)
     assert done.proved
     assert done.same[-1] == 250, "the checkpoint is gone, its digest is not"
     assert "the same motion, bit for bit" in str(done)
@@ -54,7 +54,7 @@ def test_an_interval_again_has_the_same_bits_and_more_snapshots(finished, tmp_pa
 
 
 def test_contacts_are_written_at_the_times_of_the_snapshots(finished, tmp_path):
-    done = pdem.replay(finished, 0.001, 0.0012, output=tmp_path / "again", fields_every=5 * STEP, contacts=True)
+    done = pdem.replay(finished, 0.001, 0.0012, output=tmp_path / "again", snapshots_every=5 * STEP, contacts=True)
     assert done.proved
     again = pdem.Results(tmp_path / "again")
     assert again.contact_times.tobytes() == again.times.tobytes()
@@ -117,7 +117,7 @@ def test_a_run_that_blew_up_does_so_again_after_a_snapshot_of_each_step(tmp_path
     with pytest.raises(BlowUpError) as first:
         pdem.Simulation(case).run()
     with pytest.raises(BlowUpError) as again:
-        pdem.replay(tmp_path / "run", 0.0, 0.004, output=tmp_path / "again", fields_every=STEP)
+        pdem.replay(tmp_path / "run", 0.0, 0.004, output=tmp_path / "again", snapshots_every=STEP)
     step, depth = found_in(first)
     step_again, depth_again = found_in(again)
     assert depth_again == depth

@@ -1,4 +1,4 @@
-"""Responses fitted through noisy observations: errors that hold, exact functions, chance that depends on the place."""
+"""Responses fitted through noisy observations: errors that hold, exact functions, chance that depends on location."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pdem.sweeps.fitting.observations import observed, relative_variances
 from pdem.sweeps.fitting.response import Prediction, Response, log_density, normal_scores
 
 
-def seen(function, places, chance=0.0, replicas=1, seed=0):
+def seen(function, locations, chance=0.0, replicas=1, seed=0):
     random = np.random.default_rng(seed)
-    values = [function(one) + np.atleast_1d(chance) * random.normal(size=replicas) for one in places]
-    return observed(list(places), values)
+    values = [function(one) + np.atleast_1d(chance) * random.normal(size=replicas) for one in locations]
+    return observed(list(locations), values)
 
 
-def saturating(place):
-    return 45.0 * (1.0 - math.exp(-3.0 * place[0]))
+def saturating(location):
+    return 45.0 * (1.0 - math.exp(-3.0 * location[0]))
 
 
 def evenly(count):
@@ -32,11 +32,11 @@ def evenly(count):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(-10.0, 10.0), min_size=3, max_size=3), st.floats(1e-6, 1e6), st.integers(0, 100))
 def test_a_plane_without_chance_is_found_exactly(slopes, scale, seed):
-    def plane(place):
-        return scale * (slopes[0] + np.dot(slopes[1:], place))
+    def plane(location):
+        return scale * (slopes[0] + np.dot(slopes[1:], location))
 
-    places = np.random.default_rng(seed).random((7, 2))
-    response, there = Response(seen(plane, places)), np.random.default_rng(seed + 1).random((5, 2))
+    locations = np.random.default_rng(seed).random((7, 2))
+    response, there = Response(seen(plane, locations)), np.random.default_rng(seed + 1).random((5, 2))
     size = scale * (abs(slopes[1]) + abs(slopes[2]) + 1e-9 * abs(slopes[0]) + 1e-12)
     assert response(there).mean == pytest.approx([plane(one) for one in there], abs=0.02 * size)
 
@@ -52,13 +52,13 @@ def test_a_smooth_function_without_chance_is_met_within_its_errors():
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("function", [saturating, lambda place: 10.0 + 30.0 * place[0], lambda place: 20.0])
+@pytest.mark.parametrize("function", [saturating, lambda location: 10.0 + 30.0 * location[0], lambda location: 20.0])
 def test_errors_hold_the_truth_as_often_as_they_say(function, replicas):
     """Of 200 sets of observations, as Student's distribution has it."""
     inside = []
     for seed in range(200):
-        places = np.random.default_rng(1000 + seed).random((12, 1))
-        response = Response(seen(function, places, 1.5, replicas, seed))
+        locations = np.random.default_rng(1000 + seed).random((12, 1))
+        response = Response(seen(function, locations, 1.5, replicas, seed))
         found = response(np.array([[0.3], [0.7]]))
         off = np.abs(found.mean - [function([0.3]), function([0.7])]) / np.sqrt(found.variance)
         inside += [[one < student.ppf(0.8413, found.freedom), one < student.ppf(0.9772, found.freedom)] for one in off]
@@ -77,14 +77,14 @@ def test_chance_is_found_from_replicas_and_without():
 
 
 def test_chance_that_depends_on_the_place_is_found_from_replicas():
-    def chance(place):
-        return 0.05 + 3.0 * place[0]
+    def chance(location):
+        return 0.05 + 3.0 * location[0]
 
     random, ratios = np.random.default_rng(3), []
     for _ in range(20):
-        places = list(evenly(10))
-        values = [saturating(one) + chance(one) * random.normal(size=3) for one in places]
-        response = Response(observed(places, values))
+        locations = list(evenly(10))
+        values = [saturating(one) + chance(one) * random.normal(size=3) for one in locations]
+        response = Response(observed(locations, values))
         low, high = np.sqrt(response.chance(np.array([[0.1], [0.9]])))
         ratios.append(high / low)
     assert 3.0 < np.median(ratios) < 15.0, "2.75 over 0.35, and a prior towards 1"
@@ -100,14 +100,14 @@ def test_chance_that_is_the_same_everywhere_is_hardly_taken_for_another():
 
 
 def test_runs_without_a_number_do_not_count():
-    places = list(evenly(4))
+    locations = list(evenly(4))
     some = observed(
-        places, [np.array([1.0, np.nan]), np.array([np.nan, np.nan]), np.array([2.0, 4.0]), np.array([np.inf, 7.0])]
+        locations, [np.array([1.0, np.nan]), np.array([np.nan, np.nan]), np.array([2.0, 4.0]), np.array([np.inf, 7.0])]
     )
     assert some.counts.tolist() == [1.0, 2.0, 1.0]
     assert some.means.tolist() == [1.0, 3.0, 7.0]
     assert some.squares.tolist() == [0.0, 2.0, 0.0]
-    assert some.places[:, 0].tolist() == [places[0][0], places[2][0], places[3][0]]
+    assert some.locations[:, 0].tolist() == [locations[0][0], locations[2][0], locations[3][0]]
 
 
 def test_densities_and_scores_are_those_of_students_distribution():

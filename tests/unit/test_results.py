@@ -28,7 +28,7 @@ def run(tmp_path_factory):
         inlet(region=BOX, velocity=[0.0, 0.0, -2.0], count=30), folder=folder, title="thirty <grains>",
         walls=[{"name": "floor", "mesh": "floor.vtk", "material": "steel"}],
         time={"step": 2e-5, "end": 4e-3},
-        output={"folder": str(folder / "out"), "fields_every": 1e-3, "series_every": 4e-4},
+        output={"folder": str(folder / "out"), "snapshots_every": 1e-3, "series_every": 4e-4},
     )  # fmt: skip
     simulation = pdem.Simulation(case, threads=1)
     simulation.run()

@@ -16,7 +16,7 @@ STEP = 1e-5
 
 
 def schedule(snapshots, contacts, end=1.0):
-    output = SimpleNamespace(fields_every=snapshots, contacts_every=contacts, series_every=end, checkpoint_every=end)
+    output = SimpleNamespace(snapshots_every=snapshots, contacts_every=contacts, series_every=end, checkpoint_every=end)
     case = SimpleNamespace(output=output, time=SimpleNamespace(end=end))
     system = SimpleNamespace(constants=SimpleNamespace(time_step=TimeStep.of(STEP)), features=[])
     return OutputSchedule(SimpleNamespace(case=case, system=system))
@@ -53,7 +53,7 @@ def test_the_next_stop_is_the_next_contacts_or_the_next_snapshot():
 
 def test_snapshots_have_contacts_whatever_the_step_is(tmp_path):
     """A tenth of the interval is 10.3 steps: 10 and 103 have no multiple in common for a long time."""
-    output = {"folder": str(tmp_path / "out"), "fields_every": 103e-5, "contacts_every": 10.3e-5}
+    output = {"folder": str(tmp_path / "out"), "snapshots_every": 103e-5, "contacts_every": 10.3e-5}
     group = Grains([[0.0, 0.0, 0.0], [0.019, 0.0, 0.0]], 0.01)
     pdem.Simulation(make_case(tmp_path, group, step=STEP, end=3e-3, more={"output": output}), threads=1).run()
     results = pdem.Results(tmp_path / "out")

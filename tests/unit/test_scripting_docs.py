@@ -25,7 +25,7 @@ CASE = {
     "particles": [
         {"material": "grain", "radius": 0.01, "fill": {"count": 60}, "velocity": {"random": 1.0, "seed": 4}}
     ],
-    "output": {"folder": "results/hopper", "series_every": 1e-3, "fields_every": 1e-2},
+    "output": {"folder": "results/hopper", "series_every": 1e-3, "snapshots_every": 1e-2},
 }  # fmt: skip
 
 

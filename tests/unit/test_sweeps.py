@@ -152,7 +152,7 @@ def last(results):
 LATE = "stages.2.interactions.grain-grain.friction"
 RATE = "insertions.0.count_rate"
 STAGED = {LATE: [0.1, 0.9], RATE: [1e4, 1.2e4]}
-FEW = "output.checkpoint_every=1.0", "output.fields_every=1.0", "output.series_every=1.0"
+FEW = "output.checkpoint_every=1.0", "output.snapshots_every=1.0", "output.series_every=1.0"
 
 
 def test_what_runs_share_is_computed_once(tmp_path, monkeypatch):

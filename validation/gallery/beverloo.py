@@ -103,7 +103,7 @@ name = "slot"
 plane = {{point = [0.0, 0.0, -0.004], normal = [0.0, 0.0, -1.0]}}
 [output]
 series_every = 2e-3
-fields_every = 1.0
+snapshots_every = 1.0
 """
 
 

@@ -66,7 +66,7 @@ material = "wall"
 translation_table = {{times = [0.5, 0.7], displacements = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.2]]}}
 [output]
 series_every = 0.01
-fields_every = 0.25
+snapshots_every = 0.25
 """
 
 

@@ -7,7 +7,7 @@ Values for the impact are means over ten packings of each code, from the data be
 SOFT = ("materials.m1.youngs_modulus=1e7", "materials.m2.youngs_modulus=5e6")
 """Settings with a hundredth of the published moduli, for which the step is ten times as long."""
 
-SOURCE = "Dosta et al., Comput. Phys. Commun. 296 (2024) 109066; runs of LIGGGHTS and MUSEN by others"
+SOURCE = "Dosta et al., Comput. Phys. Commun. 296 (2024) 109066; published runs of LIGGGHTS and MUSEN"
 MATERIALS = {
     "M1": "1 GPa, 0.2, 2500 kg/m3", "M2": "0.5 GPa, 0.2, 2000 kg/m3", "steel": "210 GPa, 0.2, 7200 kg/m3",
     "friction": "M1-M1 0.3, M1-M2 0.2, M2-M2 0.4, steel 0.2",

@@ -106,7 +106,7 @@ def impact_run(notebook: Notebook, packing: int) -> Results:
     case = Case.read(next(iter(write_example("dosta_impact", notebook.folder.resolve() / name))))
     settings = [
         f"particles.0{bed}", f'stages.0={{name="filling", end={LAST_REST}}}', "time.step_fraction=0.2",
-        "output.checkpoint_every=0.005", "output.fields_every=0.05", "output.series_every=2.5e-4",
+        "output.checkpoint_every=0.005", "output.snapshots_every=0.05", "output.series_every=2.5e-4",
     ]  # fmt: skip
     return case_run(notebook, name, case, settings, [ball_height])
 
@@ -115,7 +115,7 @@ def _settling(time: float) -> list[str]:
     """Return the settings of a run in which the bed comes to rest for some time [s]."""
     return [
         "insertions=[]", "time.step_fraction=0.2", f'stages=[{{name="filling", end={time}}}]',
-        "output.fields_every=0.5", "output.series_every=0.005", "output.checkpoint_every=0.05",
+        "output.snapshots_every=0.5", "output.series_every=0.005", "output.checkpoint_every=0.05",
     ]  # fmt: skip
 
 

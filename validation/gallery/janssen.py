@@ -72,7 +72,7 @@ name = "lowering"
 end = 0.2
 [output]
 series_every = 1e-3
-fields_every = 1.0
+snapshots_every = 1.0
 """
 _SENSOR = """
 [[sensors]]

@@ -29,7 +29,7 @@ _HALF = np.array([0.175, 0.13, 0.13])
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield torque and power of the rotor, the energy balance, and mixing indices of halves of the bed."""
-    settings = ["output.fields_every=0.1", "output.series_every=0.005", "output.checkpoint_every=0.1"]
+    settings = ["output.snapshots_every=0.1", "output.series_every=0.005", "output.checkpoint_every=0.1"]
     results = example_run(notebook, "mixer", "h2_mixer", settings)
     series = results.series
     turning = series["time"] > START + 1.0
@@ -50,7 +50,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         StudyFinding("its deviation [N m]", float(torque[turning].std())),
         StudyFinding("mean power [W]", float(power[turning].mean()), -RATE * float(torque[turning].mean()), 1e-3),
         StudyFinding("work of the rotor over mean power times time", _work_over_power(series, turning), 1.0, 0.05),
-        at_most("residual of the energy ledger over what turns over", residual, 0.01),
+        at_most("residual of the energy balance over the energy that is converted", residual, 0.01),
     ]  # fmt: skip
     for name, values in mixed.items():
         findings.append(StudyFinding(f"{name}: Lacey's index at the end", float(values[1, -1])))

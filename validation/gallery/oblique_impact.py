@@ -56,8 +56,8 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         panels[0].legend()
     yield FindingTable("Gross sliding", "rigid body", findings, "At walls the lever arm of friction is the radius.")
     remark = (
-        "Below 25 degrees the curves of the paper are those of codes with other tangential laws, and differ from each "
-        "other by 2 to 5 per cent. The experiments scatter by as much."
+        "Below 25 degrees the curves of the paper come from codes with different tangential laws, and differ from "
+        "each other by 2 to 5 per cent. The experiments scatter by as much."
     )
     yield FindingTable("Mean distances from points of figures", "at most", distances, remark)
 

@@ -52,7 +52,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             ]
         axes.set(xlabel="spin before [rad/s]", ylabel="spin afterwards [rad/s]", xscale="log", yscale="log")
         axes.legend()
-    yield FindingTable("Spins are kept to rounding", "exact", findings)
+    yield FindingTable("Spins are conserved to rounding", "exact", findings)
 
 
 STUDY = Study(

@@ -134,13 +134,13 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 _DISCS = (
-    "Friction 0.25 + 1.1 I, volume fraction 0.81 - 0.3 I (numbers as they are commonly quoted; the paper was not at "
+    "Friction 0.25 + 1.1 I, volume fraction 0.81 - 0.3 I (numbers that are commonly quoted; the paper was not at "
     "hand). I is the shear rate times sqrt(m / P), of the mean mass m and the mean pressure P that was measured, in "
     "N/m. These discs are spheres in one layer: their mass goes with the cube of the radius."
 )
 _SPHERES = (
     "Friction of glass beads in experiments, tan 20.9 deg to tan 32.76 deg about I = 0.279, with the volume fraction "
-    "0.6 - 0.2 I (numbers as they are commonly quoted). I is the shear rate times d sqrt(rho / P), of the measured P."
+    "0.6 - 0.2 I (numbers that are commonly quoted). I is the shear rate times d sqrt(rho / P), of the measured P."
 )
 
 
@@ -182,7 +182,7 @@ def sheared(notebook: Notebook, name: str, flow: Flow) -> list[State]:
     times = [float(stage.end or 0.0) for stage in case.stages[1:]]
     settings = [
         f"output.series_every={(1.0 - SKIPPED) * min(times) / _LOOKS!r}",
-        f"output.fields_every={sum(times)!r}", f"output.checkpoint_every={sum(times) / _CHECKPOINTS!r}",
+        f"output.snapshots_every={sum(times)!r}", f"output.checkpoint_every={sum(times) / _CHECKPOINTS!r}",
     ]  # fmt: skip
     results = case_run(notebook, name, case, settings)
     rows = results.series.rows

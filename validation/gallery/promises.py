@@ -1,4 +1,4 @@
-"""Properties that distinguish pdem: results do not depend on the mesh of a wall, and the energy ledger closes."""
+"""Properties that distinguish pdem: results do not depend on the mesh of a wall, and the energy balance closes."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def walls(notebook: Notebook) -> Iterator[FindingTable]:
 
 _KINDS = ("place, in radii", "velocity, in m/s", "spin, in m/s over radius")
 _WALLS = (
-    "Three spheres, with spin, slide and roll over a floor, or run into a corner of floor and wall. What is left is "
-    "rounding of vertices."
+    "Three spheres, with spin, slide and roll over a floor, or run into a corner of floor and wall. The differences "
+    "come from the rounding of vertices."
 )
 
 
@@ -139,7 +139,7 @@ def _simulation(
 
 
 def energies(notebook: Notebook) -> Iterator[FindingTable]:
-    """Yield the energy drift of a gas without losses, and the residual of the ledger of a gas with friction."""
+    """Yield the energy drift of a gas without losses, and the residual of the energy balance of a gas with friction."""
     findings = []
     with notebook.plot("energies", 2) as (left, right):
         for steps in (25, 50, 100):
@@ -154,7 +154,9 @@ def energies(notebook: Notebook) -> Iterator[FindingTable]:
             residuals[steps] = float(np.abs(ledger["residual"]).max() / energy[0])
             findings.append(
                 at_most(
-                    f"friction and loss, {steps} steps in an impact: residual of the ledger", residuals[steps], 2e-3
+                    f"friction and loss, {steps} steps in an impact: residual of the energy balance",
+                    residuals[steps],
+                    2e-3,
                 )
             )
         left.set(xlabel="time [s]", ylabel="change of the energy", title="no friction, no loss")
@@ -167,13 +169,13 @@ def energies(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 _ENERGIES = (
-    "All over the energy at the begin. The residual is what kinetic, stored and lost energy do not add up to; it falls "
-    "with the step."
+    "All values are relative to the energy at the begin. The residual is the error of the sum of kinetic, stored and "
+    "lost energy; it decreases with the step."
 )
 
 
 def _gas(steps: int, law: Mapping[str, float]) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Return times, kinetic and elastic energies, and the ledger of a gas, for a number of steps per impact."""
+    """Return times, kinetic and elastic energies, and the energy balance of a gas, for a number of steps per impact."""
     speed, edge = 1.0, 0.04
     mass, modulus = (_GRAIN["density"] * 4.0 / 3.0 * math.pi * _GAS_RADIUS**3, _GRAIN["youngs_modulus"] / 0.9375)
     impact = (
@@ -202,7 +204,7 @@ STUDIES = (
         },
     ),
     Study(
-        "energies", "Energies: what is lost and what is left add up", energies, "promises",
+        "energies", "Energies: the stored and the lost energy add up", energies, "promises",
         parameters={
             "gas": "400 spheres of radius 2 mm in a periodic box of 40 mm, 10 MPa, up to 1 m/s along each axis",
             "time": "240 impacts long",

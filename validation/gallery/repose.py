@@ -29,7 +29,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         for friction in frictions:
             results = example_run(
                 notebook, f"rolling{friction:g}", "repose",
-                [f"interactions.default.rolling.friction={friction}", "output.fields_every=0.1"],
+                [f"interactions.default.rolling.friction={friction}", "output.snapshots_every=0.1"],
             )  # fmt: skip
             last, before = (_slope(results.at(one)) for one in results.times[[-1, -2]])
             slopes.append(last)
@@ -67,7 +67,7 @@ def _long_rest(notebook: Notebook) -> FindingTable:
         notebook, "many", "repose",
         [
             "particles.0.fill.count=5000", "particles.0.radius.min=0.00205", "particles.0.radius.max=0.0024",
-            "time.end=4.0", "output.fields_every=0.1",
+            "time.end=4.0", "output.snapshots_every=0.1",
         ],
     )  # fmt: skip
     begin, end = (results.at(one) for one in (2.0, 4.0))

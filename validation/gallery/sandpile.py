@@ -80,7 +80,7 @@ name = "discharge"
 walls = {{gate = {{remove = true}}}}
 [output]
 series_every = 0.05
-fields_every = 0.25
+snapshots_every = 0.25
 checkpoint_every = 1.0
 """
 
@@ -118,7 +118,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
 
 
 _REMARK = (
-    "Ai et al. found 0.272 m with springs and dashpots, Lethe about 0.24 m with the same model and several seeds, the "
+    "Ai et al. have 0.272 m with springs and dashpots, Lethe about 0.24 m with the same model and several seeds, the "
     "experiment 0.28 m. With constant torques discs never come to rest: their spins change sign from step to step, and "
     "the heap sinks, the more the longer the step: with 40 us it was 9 to 10 per cent lower than that of Ai et al."
 )

@@ -87,7 +87,7 @@ def run_on_sphere(notebook: Notebook) -> Iterator[FindingTable]:
 
 _REMARK = (
     "Where the contact sticks, damping of the tangential motion decides, in which codes differ; the paper's lines go "
-    "back from +0.12 to -0.34, and those of its two materials are 0.2 apart."
+    "back from +0.12 to -0.34, and the lines of its two materials are 0.2 apart."
 )
 
 
@@ -133,6 +133,6 @@ STUDIES = (
     ),
     Study(
         "chung-ooi-8", "Chung and Ooi, test 8: a spinning sphere meets a larger one", run_on_sphere, "impacts", _SOURCE,
-        {**_PARAMETERS, "large sphere": "radius 0.5 m, modulus and density a thousand times those of the small one"},
+        {**_PARAMETERS, "large sphere": "radius 0.5 m, modulus and density a thousand times as large"},
     ),
 )  # fmt: skip

@@ -62,9 +62,9 @@ _UNITS = (
     "these, the spin by 5."
 )
 _REASON = (
-    "The paper's points are not those of Mindlin's stiffness, but of half of it, without the weakening of the spring "
-    "on unloading: as if the plane, rigid along the normal, gave way to shear as the sphere does. They cannot go with "
-    "the points of test 4, which are those of the full stiffness. Finite elements lie nearer to pdem. LAMMPS "
+    "The paper's points correspond to half of Mindlin's stiffness, without the weakening of the spring on "
+    "unloading: as if the plane, rigid along the normal, gave way to shear as the sphere does. They contradict the "
+    "points of test 4, which correspond to the full stiffness. Finite elements are nearer to pdem. LAMMPS "
     "(granular, hertz/material, mindlin) has -1.000, -1.397 and -1.435 at 3, 4 and 5 for steel, pdem -0.989, -1.398 "
     "and -1.436."
 )

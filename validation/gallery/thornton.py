@@ -61,9 +61,9 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
 
 _MAW = (
     "An elastic sphere slides all the time if psi = 2 (1 - nu) tan(angle) / ((2 - nu) mu) is at least 4 chi - 1, chi = "
-    "7 (1 - nu) / (2 (2 - nu)) (Maw, Barber, Fawcett 1976). Found is the least psi at which it loses 4 chi to within a "
-    "thousandth. It is 4 to 6 per cent larger, since the tangential spring weakens as the contact opens; without that "
-    "it would be Maw's, but cycles of loading could gain energy."
+    "7 (1 - nu) / (2 (2 - nu)) (Maw, Barber, Fawcett 1976). The study gives the least psi at which it loses 4 chi "
+    "to within a thousandth. It is 4 to 6 per cent larger, since the tangential spring weakens as the contact opens; "
+    "without that it would be Maw's, but cycles of loading could gain energy."
 )
 
 

@@ -96,9 +96,9 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
 
 _REMARK = (
     "The sine is (s1 - s3) / (s1 + s3) of the pressures along and across. Critical states are means over axial strains "
-    f"from {CRITICAL:g} to {STRAIN:g}; what is expected of the loose sample is that of the dense one. The sides give "
-    "way all the time, at half the rate of the compression; that the box holds their pressure all the same is judged, "
-    "within three times what single states differ by."
+    f"from {CRITICAL:g} to {STRAIN:g}; the expected value of the loose sample is the value of "
+    "the dense one. The sides give way all the time, at half the rate of the compression, and the box holds their "
+    "pressure: the tolerance is three times the difference of single states."
 )
 
 

@@ -28,6 +28,7 @@ from pdem.case.explain.key_texts import (
 from pdem.case.explain.search import WIDTH, found_text, listed
 from pdem.case.messages import nearest_key_hint
 from pdem.case.sections.base import BRANCH
+from pdem.case.sections.earlier_keys import present_key
 from pdem.case.sections.materials import Interaction
 from pdem.case.sections.schema import CaseData
 from pdem.contact.law.models import LAWS, PARTS
@@ -79,14 +80,16 @@ def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
     """
     if len(key.split()) > 1:
         return _found(key.split(), roots or {}) or _nothing(key)
-    parts = [part for part in _INDEX.sub("", key).split(".") if part]
+    given = [part for part in _INDEX.sub("", key).split(".") if part]
+    parts = present_key(given)
+    head = ".".join(parts) if parts == given else f"{'.'.join(given)} is called {'.'.join(parts)} now"
     root = (roots or {}).get(parts[0]) if parts else None
     if not parts:
         others = f"\n\nother files: {', '.join(f'pdem explain {name}' for name in roots)}" if roots else ""
         return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData], briefly=True)}{others}"
     told = model_key_texts(parts)
     if told:
-        return "\n\n".join([".".join(parts), *told])
+        return "\n\n".join([head, *told])
     try:
         found, models = _place_of(parts, CaseData if root is None else root.model, skip=root is not None)
     except InputError:
@@ -98,7 +101,7 @@ def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
     examples = _case_examples() if root is None else root.examples
     path = [some[0] for some in found]
     example = example_of(path, examples) if path else []
-    return "\n\n".join([".".join(parts), *texts, *model_texts(parts), *sections, *example])
+    return "\n\n".join([head, *texts, *model_texts(parts), *sections, *example])
 
 
 def _found(words: Sequence[str], roots: Mapping[str, Root]) -> str:

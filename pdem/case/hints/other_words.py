@@ -71,9 +71,10 @@ KEYS: dict[str, tuple[str, ...]] = {
     "mean": ("average", "mu", "median", "d50", "r50"),
     "median": ("mean", "mu", "d50", "r50"),
     "sigma": ("std", "standarddeviation", "stddev", "deviation", "sd", "width"),
-    "fields_every": (
+    "snapshots_every": (
         "dump", "dumpevery", "dumpinterval", "outputinterval", "saveinterval", "writeinterval", "saveevery", "dumptime",
         "interval", "every", "outputevery", "snapshotevery", "snapshots", "vtkevery", "outputtime", "dt", "writeevery",
+        "fieldsevery",
     ),
     "series_every": ("thermo", "thermoevery", "loginterval", "logevery", "printevery", "printinterval", "historyevery"),
     "checkpoint_every": (

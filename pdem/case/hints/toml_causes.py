@@ -10,7 +10,7 @@ from pdem.case.hints.quantities import number_of, number_text, quantity_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pdem.case.hints.toml_place import Place
+    from pdem.case.hints.toml_fault import TextFault
 
 _CURLY = "“”„‟«»‹›‘’‚‛`´"
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff\u3000"
@@ -33,20 +33,20 @@ _NO_END = "Expected newline or end of document after a statement"
 _LISTED = re.compile(r"[({<]\s*[-+.\d]")
 
 
-def cause_at(place: Place) -> str:
+def cause_at(fault: TextFault) -> str:
     """Return the usual cause of a mistake at a position; empty if no rule applies."""
-    return next((cause for rule in _RULES if (cause := rule(place))), "")
+    return next((cause for rule in _RULES if (cause := rule(fault))), "")
 
 
-def _letters(place: Place) -> str:
-    letter = place.rest[:1] or " "
+def _letters(fault: TextFault) -> str:
+    letter = fault.rest[:1] or " "
     if letter in _CURLY:
-        inner = place.rest.strip(_CURLY + " ,]}")
+        inner = fault.rest.strip(_CURLY + " ,]}")
         return f'curly quotes, as of a word processor; texts need straight ones: "{_within(inner)}"'
-    if letter in _BLANKS or (place.before[-1:] or " ") in _BLANKS:
+    if letter in _BLANKS or (fault.before[-1:] or " ") in _BLANKS:
         return "a blank that is no plain space, as of a web page or a word processor: type a space"
     if letter in _DASHES:
-        return f"a dash, as of a word processor; a minus is a hyphen: {_as_number(place)}"
+        return f"a dash, as of a word processor; a minus is a hyphen: {_as_number(fault)}"
     return ""
 
 
@@ -54,37 +54,37 @@ def _within(text: str) -> str:
     return re.split(f"[{_CURLY}]", text)[0]
 
 
-def _as_number(place: Place) -> str:
-    word = _WORD.match(place.rest)
-    text = word[0] if word else place.rest
+def _as_number(fault: TextFault) -> str:
+    word = _WORD.match(fault.rest)
+    text = word[0] if word else fault.rest
     return text.translate({ord(dash): "-" for dash in _DASHES})
 
 
-def _comment(place: Place) -> str:
-    rest = place.rest.lstrip()
-    begins = rest.startswith(_COMMENTS[:2]) or place.line.strip().startswith(_COMMENTS)
-    if not begins or (place.line.strip().startswith("--") and "=" in place.line):
+def _comment(fault: TextFault) -> str:
+    rest = fault.rest.lstrip()
+    begins = rest.startswith(_COMMENTS[:2]) or fault.line.strip().startswith(_COMMENTS)
+    if not begins or (fault.line.strip().startswith("--") and "=" in fault.line):
         return ""
-    mark = next(one for one in _COMMENTS if rest.startswith(one) or place.line.strip().startswith(one))
+    mark = next(one for one in _COMMENTS if rest.startswith(one) or fault.line.strip().startswith(one))
     return f"comments begin with #, not with {mark.strip()}"
 
 
-def _sign(place: Place) -> str:
+def _sign(fault: TextFault) -> str:
     """Return the hint on a wrong sign between key and value."""
-    near = place.bare_line[max(place.column - 2, 0) :]
-    found = _SIGN.match(near.lstrip()) or _SIGN.match(place.rest.lstrip())
-    before = re.split(r"[{,]", place.before)[-1].rstrip("= ")
-    if found is None or "=" in before or place.line.lstrip().startswith("["):
+    near = fault.bare_line[max(fault.column - 2, 0) :]
+    found = _SIGN.match(near.lstrip()) or _SIGN.match(fault.rest.lstrip())
+    before = re.split(r"[{,]", fault.before)[-1].rstrip("= ")
+    if found is None or "=" in before or fault.line.lstrip().startswith("["):
         return ""
-    key = re.split(r"[\s{,]", place.line[: place.line.index(found[1])].strip())[-1]
-    value = place.line[place.line.index(found[1]) + len(found[1]) :].split("#")[0].strip(" ,}")
+    key = re.split(r"[\s{,]", fault.line[: fault.line.index(found[1])].strip())[-1]
+    value = fault.line[fault.line.index(found[1]) + len(found[1]) :].split("#")[0].strip(" ,}")
     return f"a key and its value are joined by =: {key} = {value}"
 
 
-def _comma(place: Place) -> str:
+def _comma(fault: TextFault) -> str:
     """Return the right form of a number with a decimal comma, or with commas between thousands."""
-    for found in _COMMAS.finditer(place.bare_line):
-        if not found.start() <= place.column - 1 <= found.end():
+    for found in _COMMAS.finditer(fault.bare_line):
+        if not found.start() <= fault.column - 1 <= found.end():
             continue
         groups = found[0].split(",")
         if len(groups) == 2:
@@ -95,10 +95,10 @@ def _comma(place: Place) -> str:
     return ""
 
 
-def _constant(place: Place) -> str:
-    word = _WORD.match(place.rest)
+def _constant(fault: TextFault) -> str:
+    word = _WORD.match(fault.rest)
     text = word[0].lower() if word else ""
-    if place.reason != "Invalid value":
+    if fault.reason != "Invalid value":
         return ""
     if text in _TRUE | _FALSE:
         return f"true and false are written in small letters: {'true' if text in _TRUE else 'false'}"
@@ -109,67 +109,67 @@ def _constant(place: Place) -> str:
     return ""
 
 
-def _backslash(place: Place) -> str:
-    if "\\" not in place.before[-3:] + place.rest[:1] and "Unescaped" not in place.reason:
+def _backslash(fault: TextFault) -> str:
+    if "\\" not in fault.before[-3:] + fault.rest[:1] and "Unescaped" not in fault.reason:
         return ""
-    if "hex" not in place.reason and "Unescaped" not in place.reason:
+    if "hex" not in fault.reason and "Unescaped" not in fault.reason:
         return ""
-    found = re.search(r"\"([^\"]*\\[^\"]*)\"?", place.line)
+    found = re.search(r"\"([^\"]*\\[^\"]*)\"?", fault.line)
     path = (found[1] if found else "C:/folder/file").replace("\\\\", "\\").replace("\\", "/")
     return f'a backslash in quotes begins a code for a letter; write paths with slashes: "{path}", or in single quotes'
 
 
-def _brackets(place: Place) -> str:
-    if _LISTED.match(place.value) and place.reason.startswith(("Invalid value", "Expected '='", "Invalid initial")):
-        inner = place.value.strip("({<>})[] ").rstrip(";")
+def _brackets(fault: TextFault) -> str:
+    if _LISTED.match(fault.value) and fault.reason.startswith(("Invalid value", "Expected '='", "Invalid initial")):
+        inner = fault.value.strip("({<>})[] ").rstrip(";")
         numbers = ", ".join(re.split(r"[,;\s]+", inner))
         return f"a list is written in square brackets: [{numbers}]"
-    if re.match(r"\[\s*[\w.-]+\s*=", place.value):
-        return f"a table is written in braces: {{{place.value.strip('[]')}}}"
-    if _NUMBERS.match(place.value) and place.rest.startswith(","):
-        return f"a list is written in square brackets: [{place.value.rstrip(',; ')}]"
+    if re.match(r"\[\s*[\w.-]+\s*=", fault.value):
+        return f"a table is written in braces: {{{fault.value.strip('[]')}}}"
+    if _NUMBERS.match(fault.value) and fault.rest.startswith(","):
+        return f"a list is written in square brackets: [{fault.value.rstrip(',; ')}]"
     return ""
 
 
-def _separator(place: Place) -> str:
+def _separator(fault: TextFault) -> str:
     """Return the hint on separators between the elements of a list or the keys of an inline table."""
-    if place.reason.startswith("Unclosed array"):
+    if fault.reason.startswith("Unclosed array"):
         return "elements of a list are separated by commas: [0.0, 0.0, 0.1]"
-    if place.reason.startswith("Unclosed inline table"):
+    if fault.reason.startswith("Unclosed inline table"):
         return "keys of an inline table are separated by commas: {count = 10, seed = 1}"
-    if place.reason.startswith("Invalid initial character") and place.rest.lstrip().startswith("}"):
+    if fault.reason.startswith("Invalid initial character") and fault.rest.lstrip().startswith("}"):
         return "an inline table {...} has no comma before its }"
     return ""
 
 
-def _end_of_line(place: Place) -> str:
-    rest = place.rest.strip()
-    if not rest.startswith((";", ",")) or place.reason != _NO_END:
+def _end_of_line(fault: TextFault) -> str:
+    rest = fault.rest.strip()
+    if not rest.startswith((";", ",")) or fault.reason != _NO_END:
         return ""
     if rest[1:].strip() and not rest[1:].strip().startswith("#"):
         return "each key has a line of its own"
     return f"a line does not end with {'a comma' if rest[0] == ',' else 'a semicolon'}: leave it out"
 
 
-def _unit(place: Place) -> str:
-    found = quantity_of(place.value) or quantity_of(place.value.replace('"', ""))
-    if found is None or (place.value.startswith('"') and place.reason != _NO_END):
+def _unit(fault: TextFault) -> str:
+    found = quantity_of(fault.value) or quantity_of(fault.value.replace('"', ""))
+    if found is None or (fault.value.startswith('"') and fault.reason != _NO_END):
         return ""
-    return f"numbers stand alone, in SI units: {place.key or 'KEY'} = {found}"
+    return f"numbers stand alone, in SI units: {fault.key or 'KEY'} = {found}"
 
 
-def _number(place: Place) -> str:
+def _number(fault: TextFault) -> str:
     """Return the right form of a number in the notation of a different language."""
-    value = place.value.strip("[]{} ,;")
-    if not value or not place.reason.startswith((_NO_END, "Invalid value", "Unclosed")):
+    value = fault.value.strip("[]{} ,;")
+    if not value or not fault.reason.startswith((_NO_END, "Invalid value", "Unclosed")):
         return ""
     if "$" in value or "@" in value:
         return "there are no variables: write the value itself (--set KEY=VALUE changes it)"
     if _FORMULA.match(value):
         return "there are no formulas: write the number itself"
-    if re.match(r"[-+]?\d[\d ]*\d\Z", value) and " " in value and place.reason == _NO_END:
+    if re.match(r"[-+]?\d[\d ]*\d\Z", value) and " " in value and fault.reason == _NO_END:
         return f"numbers are written without separators: {value.replace(' ', '')}"
-    word = _words_around(place)
+    word = _words_around(fault)
     if (number := number_of(word)) is not None and not _NUMBER.match(word):
         return f"this number is written {number_text(number)}"
     if re.match(r"[-+]{2,}\d|[-+]?[\d.]+(?:[eEdD][-+]?[\d.]*)?\Z|[-+]\Z", value) and not _NUMBER.match(value):
@@ -177,67 +177,67 @@ def _number(place: Place) -> str:
     return ""
 
 
-def _words_around(place: Place) -> str:
+def _words_around(fault: TextFault) -> str:
     """Return the word around a position, which may be inside the word or at one of its ends."""
-    begin = len(place.before) - len(re.split(r"[\s,=\[{(]", place.before)[-1])
-    found = _WORD.match(place.line[begin:])
+    begin = len(fault.before) - len(re.split(r"[\s,=\[{(]", fault.before)[-1])
+    found = _WORD.match(fault.line[begin:])
     return found[0] if found else ""
 
 
-def _missing_value(place: Place) -> str:
-    ends = place.line.split("#")[0].rstrip().endswith("=")
-    return f"{place.key} has no value: write {place.key} = VALUE, or leave the line out" if ends and place.key else ""
+def _missing_value(fault: TextFault) -> str:
+    ends = fault.line.split("#")[0].rstrip().endswith("=")
+    return f"{fault.key} has no value: write {fault.key} = VALUE, or leave the line out" if ends and fault.key else ""
 
 
-def _missing_quotes(place: Place) -> str:
-    if place.reason not in ("Invalid value", _NO_END):
+def _missing_quotes(fault: TextFault) -> str:
+    if fault.reason not in ("Invalid value", _NO_END):
         return ""
-    value = place.value
+    value = fault.value
     if value.startswith(("[", "{")):
-        word = _WORD.match(place.rest) if place.reason == "Invalid value" else None
+        word = _WORD.match(fault.rest) if fault.reason == "Invalid value" else None
         value = word[0] if word else ""
     if not _BARE_TEXT.match(value):
         return ""
     return f'texts need quotes: "{value}"'
 
 
-def _key(place: Place) -> str:
-    line = place.line
+def _key(fault: TextFault) -> str:
+    line = fault.line
     if found := _SPACED_KEY.match(line):
         return f"keys have no spaces: {re.sub(r'[ -]+', '_', found[1].strip())} = ..."
-    if place.line.strip().startswith(("{", "<?", "<", "- ")) and place.number < 4:
+    if fault.line.strip().startswith(("{", "<?", "<", "- ")) and fault.number < 4:
         return "this looks like JSON, XML or YAML; a case is written in TOML: KEY = VALUE, [TABLE], [[TABLE]]"
     if "=" in line and re.search(r"[^\x00-\x7f]", line.partition("=")[0]):
         return "keys are written with plain letters, digits, _ and -; others need quotes"
-    if re.search(r"\.\s*[.=\]]|^\s*\.", line.partition("#")[0]) and place.reason != _NO_END:
+    if re.search(r"\.\s*[.=\]]|^\s*\.", line.partition("#")[0]) and fault.reason != _NO_END:
         return "names in a key are joined by single points: time.end"
     return ""
 
 
-def _two_keys(place: Place) -> str:
-    if place.reason == _NO_END and re.match(r"[\w.-]+\s*=[^=]", place.rest.strip()):
+def _two_keys(fault: TextFault) -> str:
+    if fault.reason == _NO_END and re.match(r"[\w.-]+\s*=[^=]", fault.rest.strip()):
         return "each key has a line of its own"
-    if place.reason == "Invalid value" and re.match(r"[\w.-]+\s*=[^=]", place.value):
-        return f"there are two signs of equality; a table is written in braces: {{{place.value}}}"
+    if fault.reason == "Invalid value" and re.match(r"[\w.-]+\s*=[^=]", fault.value):
+        return f"there are two signs of equality; a table is written in braces: {{{fault.value}}}"
     return ""
 
 
-def _missing_sign(place: Place) -> str:
-    found = re.match(r"\s*([\w.-]+)\s+([-+.\d\"'\[{].*)\Z", place.line.split("#")[0].rstrip())
-    if found and place.reason.startswith("Expected '='"):
+def _missing_sign(fault: TextFault) -> str:
+    found = re.match(r"\s*([\w.-]+)\s+([-+.\d\"'\[{].*)\Z", fault.line.split("#")[0].rstrip())
+    if found and fault.reason.startswith("Expected '='"):
         return f"a key and its value are joined by =: {found[1]} = {found[2]}"
-    if place.reason == _NO_END:
+    if fault.reason == _NO_END:
         return "nothing but a comment stands behind a value"
-    if place.reason.startswith("Duplicate"):
+    if fault.reason.startswith("Duplicate"):
         return "a key stands once in a table: leave one of them out"
-    if place.reason.startswith(("Expected '='", "Invalid statement", "Invalid initial")):
+    if fault.reason.startswith(("Expected '='", "Invalid statement", "Invalid initial")):
         return "a line is KEY = VALUE, [TABLE], [[TABLE]], or a comment that begins with #"
     return ""
 
 
-def _header(place: Place) -> str:
+def _header(fault: TextFault) -> str:
     """Return the right form of the name of a table."""
-    line = place.line.split("#")[0].strip()
+    line = fault.line.split("#")[0].strip()
     if not re.match(r"[\[(<]", line) or "=" in line.split("]")[-1]:
         return ""
     many, name = line.startswith("[["), line.strip("[]()<>:;, ")
@@ -258,7 +258,7 @@ def _table(name: str, many: bool) -> str:
     return f"[[{name}]]" if many else f"[{name}]"
 
 
-_RULES: tuple[Callable[[Place], str], ...] = (
+_RULES: tuple[Callable[[TextFault], str], ...] = (
     _letters,
     _comment,
     _header,

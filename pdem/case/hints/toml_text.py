@@ -7,7 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.hints.toml_causes import cause_at
-from pdem.case.hints.toml_place import Place
+from pdem.case.hints.toml_fault import TextFault
 from pdem.case.hints.toml_structure import structure_cause
 from pdem.foundation.errors import CaseError
 
@@ -42,9 +42,9 @@ def parsed(text: str, source: str, lists: Sequence[str] = ()) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        place, cause = _place_and_cause(text, str(error), lists)
-        where = f"line {place.number}, column {place.column}"
-        raise CaseError(f"{source}: {where}: not valid TOML: {cause}\n{shown(place)}") from None
+        fault, cause = _fault_and_cause(text, str(error), lists)
+        where = f"line {fault.number}, column {fault.column}"
+        raise CaseError(f"{source}: {where}: not valid TOML: {cause}\n{shown(fault)}") from None
     except (RecursionError, ValueError) as error:
         # Python limits the depth of nesting and the digits of an integer.
         raise CaseError(f"{source}: not usable TOML: {str(error).splitlines()[0]}") from None
@@ -56,30 +56,30 @@ def value_cause(text: str) -> str:
     try:
         tomllib.loads(line)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        place, cause = _place_and_cause(line, str(error), ())
-        return "" if cause == place.reason else cause
+        fault, cause = _fault_and_cause(line, str(error), ())
+        return "" if cause == fault.reason else cause
     return ""
 
 
-def _place_and_cause(text: str, message: str, lists: Sequence[str]) -> tuple[Place, str]:
+def _fault_and_cause(text: str, message: str, lists: Sequence[str]) -> tuple[TextFault, str]:
     """Return the position of a parser's error, moved to the beginning of the mistake, and its usual cause."""
     found = _WHERE.match(message)
     text = text.replace("\r\n", "\n")  # like the parser's count
     reason = found[1] if found else message
     if found and found[2]:
-        place = Place.at_line(text, int(found[2]), int(found[3]), reason)
+        fault = TextFault.at_line(text, int(found[2]), int(found[3]), reason)
     else:
-        place = Place(text, len(text.rstrip("\n")), reason)
-    moved = structure_cause(place, lists)
-    place, cause = moved if moved is not None else (place, cause_at(place) or reason)
-    return place, cause if len(cause) <= _LONGEST_CAUSE else f"{cause[:_LONGEST_CAUSE]} ..."
+        fault = TextFault(text, len(text.rstrip("\n")), reason)
+    moved = structure_cause(fault, lists)
+    fault, cause = moved if moved is not None else (fault, cause_at(fault) or reason)
+    return fault, cause if len(cause) <= _LONGEST_CAUSE else f"{cause[:_LONGEST_CAUSE]} ..."
 
 
-def shown(place: Place) -> str:
+def shown(fault: TextFault) -> str:
     """Return the line of a position with a caret below it."""
-    line, at = place.line, place.column - 1
+    line, at = fault.line, fault.column - 1
     first = max(0, at - _SHOWN // 2) if len(line) > _SHOWN else 0
     part = line[first : first + _SHOWN]
     part = "".join(letter if letter.isprintable() else " " for letter in part)
-    number = f"{place.number:>5} | "
+    number = f"{fault.number:>5} | "
     return f"{number}{part}\n{' ' * (len(number) - 2)}| {' ' * (at - first)}^"

@@ -56,7 +56,7 @@ class Deformation(Section):
 
     Only periodic axes deform; axes that are not named do not change. The centre of the box is at rest. The deformation
     begins with the run, or in a stage with that stage; ``{}`` keeps the box at rest. Positions and velocities are those
-    in space: velocities include the motion of the box. In the energy ledger, ``translation`` is the energy of the
+    in space: velocities include the motion of the box. In the energy balance, ``translation`` is the energy of the
     motion relative to the box, and ``box_work`` the work of the deformation.
     """
 

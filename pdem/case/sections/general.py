@@ -54,7 +54,7 @@ class Domain(Section):
         "periodic. They are removed at every 64th step. Kept particles that fall freely, with no wall below them, are "
         "removed as soon as they move by more than half of their radius in a step. The series counts the removed "
         "particles, in total and by side: `left`, `left_mass`, `left_-z`, ...; their energy is added to `outflow` of "
-        "the ledger.",
+        "the energy balance.",
         default="remove",
     )
     gravity: Vector = entry("Acceleration in m/s^2.", default=(0.0, 0.0, 0.0), unit="m/s^2")
@@ -149,7 +149,7 @@ class Output(Section):
     """``[output]``: folder and intervals of the output."""
 
     folder: Annotated[str, Field(min_length=1)] = entry("Folder of all files of the run.", default="results")
-    fields_every: Positive = entry(
+    snapshots_every: Positive = entry(
         "Interval of snapshots, in s; by default a hundredth of the run.", unit="s", follows=True
     )
     series_every: Positive = entry(
@@ -176,7 +176,7 @@ class Output(Section):
     )
     contacts_every: Positive | None = entry(
         "Interval, in s, at which all contacts are written into `contacts.vtkhdf`, with their forces; by default "
-        "never. Snapshots have contacts where it is `fields_every`, a multiple of that, or that over a whole "
+        "never. Snapshots have contacts where it is `snapshots_every`, a multiple of that, or that over a whole "
         "number.",
         default=None,
         unit="s",
@@ -200,5 +200,5 @@ class Output(Section):
     collision_energies: CollisionsToCount | None = entry("Count collisions by the energy that they lose.", default=None)
 
 
-OUTPUT_SHARES = {"fields_every": 100, "series_every": 200, "checkpoint_every": 10}
+OUTPUT_SHARES = {"snapshots_every": 100, "series_every": 200, "checkpoint_every": 10}
 """Default number of intervals of each output in a run."""

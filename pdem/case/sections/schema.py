@@ -177,6 +177,6 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     length = float(end) if usable and end is not None else 1.0
     document["output"] = {**{key: length / share for key, share in OUTPUT_SHARES.items()}, **output}
     if isinstance(document.get("fields"), list):
-        every = document["output"]["fields_every"]
+        every = document["output"]["snapshots_every"]
         document["fields"] = [with_defaults(one, document.get("domain"), every) for one in document["fields"]]
     return document

@@ -56,7 +56,7 @@ class Surface(Section):
     Its velocity acts on particles that touch it, in addition to the wall's own motion. Where the surface is not
     parallel to the velocity, the velocity is rotated into the surface and keeps its magnitude: a belt runs round its
     ends. Where the surface is perpendicular to the velocity, it is at rest. Velocity and axis are those at time 0, and
-    move with the wall. The work is part of ``wall_work`` of the ledger. Exactly one of the keys is required.
+    move with the wall. The work is part of ``wall_work`` of the energy balance. Exactly one of the keys is required.
     """
 
     velocity: Vector | None = entry("Constant velocity, in m/s.", default=None, unit="m/s")

@@ -76,7 +76,7 @@ def upgraded_contacts(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[
 def upgraded_groups(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the groups of a checkpoint in the form of the present version.
 
-    Columns of histories have names, and ``ended`` has a sum for every term of the energy ledger.
+    Columns of histories have names, and ``ended`` has a sum for every term of the energy balance.
     """
     found = {name: dict(columns) for name, columns in groups.items()}
     for name in ("contacts", "wall_contacts"):

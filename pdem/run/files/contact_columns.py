@@ -136,7 +136,7 @@ def _energies(system: System, contacts: ActingContacts, materials: tuple[Int32s,
 
 
 def _accounts(law: ContactLaw, histories: Floats, terms: tuple[str, ...]) -> Floats:
-    """Return the sum (n,) of the accounts of contacts that belong to some terms of the energy ledger [J]."""
+    """Return the sum (n,) of the accounts of contacts that belong to some terms of the energy balance [J]."""
     total = np.zeros(histories.shape[1])
     for account, row in zip(law.energies, histories[law.first_energy : law.columns], strict=True):
         if account.lasting in terms:

@@ -226,7 +226,7 @@ def _why_no_contacts(times: Floats, time: float | None = None) -> str:
     nearest = times[np.argmin(np.abs(times - time))]
     return (
         f"the run has written no contacts{at}: the nearest are those at {nearest:.6g} s; let output.contacts_every "
-        "be output.fields_every, a multiple of it, or that over a whole number"
+        "be output.snapshots_every, a multiple of it, or that over a whole number"
     )
 
 

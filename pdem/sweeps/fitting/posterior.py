@@ -38,31 +38,31 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    places : (n, k) array
+    locations : (n, k) array
         Places in the unit cube.
     weights : (n,) array
         Weights with sum 1.
     """
 
-    places: Floats
+    locations: Floats
     weights: Floats
 
     @property
     def mean(self) -> Floats:
-        """Mean place (k,)."""
-        found: Floats = self.weights @ self.places
+        """Mean location (k,)."""
+        found: Floats = self.weights @ self.locations
         return found
 
     @property
     def covariance(self) -> Floats:
-        """Covariance (k, k) of the places."""
-        off = self.places - self.mean
+        """Covariance (k, k) of the locations."""
+        off = self.locations - self.mean
         found: Floats = (off * self.weights[:, None]).T @ off
         return found
 
     def drawn(self, count: int) -> Floats:
-        """Return places (count, k) of equal weight, evenly along the samples."""
-        return self.places[_chosen(self.weights, (np.arange(count) + 0.5) / count)]
+        """Return locations (count, k) of equal weight, evenly along the samples."""
+        return self.locations[_chosen(self.weights, (np.arange(count) + 0.5) / count)]
 
 
 def sampled(density: Density, dimension: int, count: int) -> Samples:
@@ -74,24 +74,24 @@ def sampled(density: Density, dimension: int, count: int) -> Samples:
     Parameters
     ----------
     density : callable
-        Called with places (n, k), returns a function of a widening factor (1 or more). The function returns the
-        logarithm (n,) of the widened density at the places, up to a constant.
+        Called with locations (n, k), returns a function of a widening factor (1 or more). The function returns the
+        logarithm (n,) of the widened density at the locations, up to a constant.
     dimension : int
         Number of parameters.
     count : int
         Number of samples in each round.
     """
     random = np.random.default_rng(5)
-    places, logarithm = qmc.Sobol(dimension, rng=3).random(_FIRST), _WIDEST
-    wanted, drawn_by = density(places), np.zeros(_FIRST)
+    locations, logarithm = qmc.Sobol(dimension, rng=3).random(_FIRST), _WIDEST
+    wanted, drawn_by = density(locations), np.zeros(_FIRST)
     for _ in range(_ROUNDS):
         logarithm = _narrower(wanted, drawn_by, logarithm)
         weights = _weights(wanted(math.exp(logarithm)) - drawn_by)
         if not logarithm and _effective(weights) >= _GOOD:
             break
-        places, drawn_by = _spread(places, weights, count, random)
-        wanted = density(places)
-    return Samples(places, _weights(wanted(1.0) - drawn_by))
+        locations, drawn_by = _spread(locations, weights, count, random)
+        wanted = density(locations)
+    return Samples(locations, _weights(wanted(1.0) - drawn_by))
 
 
 def _weights(logarithms: Floats) -> Floats:
@@ -122,26 +122,26 @@ def _narrower(wanted: Callable[[float], Floats], drawn_by: Floats, logarithm: fl
     return high
 
 
-def _spread(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return places drawn around weighted places, and the logarithm of the density from which they are drawn."""
-    places = places[_chosen(weights, (np.arange(_KERNELS) + random.random(_KERNELS)) / _KERNELS)]
+def _spread(locations: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return locations drawn around weighted locations, and the logarithm of the density from which they are drawn."""
+    locations = locations[_chosen(weights, (np.arange(_KERNELS) + random.random(_KERNELS)) / _KERNELS)]
     weights = np.full(_KERNELS, 1.0 / _KERNELS)
-    factor = _local_width(places, weights)
-    starts = places[(np.arange(count) * _KERNELS) // count]
+    factor = _local_width(locations, weights)
+    starts = locations[(np.arange(count) * _KERNELS) // count]
     found = starts + random.normal(size=starts.shape) @ factor.T
     found = found[np.all((found >= 0.0) & (found <= 1.0), axis=1)]
     scaled = np.linalg.inv(factor)
-    one, other = found @ scaled.T, places @ scaled.T
+    one, other = found @ scaled.T, locations @ scaled.T
     squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :] - 2.0 * one @ other.T
     density = np.exp(-0.5 * np.maximum(squares, 0.0)) @ weights
     return found, np.log(density + 1e-300)
 
 
-def _local_width(places: Floats, weights: Floats) -> Floats:
+def _local_width(locations: Floats, weights: Floats) -> Floats:
     """Return the triangular factor of the covariance of nearest samples, that is, of a single maximum."""
-    off = places - weights @ places
-    whole = (off * weights[:, None]).T @ off + 1e-24 * np.eye(places.shape[1])
-    even: Floats = np.asarray(np.linalg.solve(np.linalg.cholesky(whole), places.T).T, np.float64)
+    off = locations - weights @ locations
+    whole = (off * weights[:, None]).T @ off + 1e-24 * np.eye(locations.shape[1])
+    even: Floats = np.asarray(np.linalg.solve(np.linalg.cholesky(whole), locations.T).T, np.float64)
     squares: Floats = ((even[:, None, :] - even[None, :, :]) ** 2).sum(axis=2)
     near = np.argsort(squares, axis=1, kind="stable")[:, : len(even) // _NEAR]
     differences = (even[near] - even[near].mean(axis=1, keepdims=True)).reshape(-1, even.shape[1])

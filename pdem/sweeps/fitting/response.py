@@ -1,4 +1,4 @@
-"""Response surface from noisy observations at a few places: a plane plus a smooth deviation (Gaussian process).
+"""Response surface from noisy observations at a few locations: a plane plus a smooth deviation (Gaussian process).
 
 Deviations have a Matern covariance (5/2). Its lengths and the ratio of chance to deviation are not fixed: many sets of
 lengths and ratios are weighted by the likelihood of the observations (plane and scale integrated out), so that the
@@ -37,7 +37,7 @@ _ROUNDING = 1e-10
 
 
 class Prediction(NamedTuple):
-    """Predicted values of a response at several places, as Student's t distributions.
+    """Predicted values of a response at several locations, as Student's t distributions.
 
     Attributes
     ----------
@@ -62,15 +62,15 @@ def _sets(dimension: int) -> tuple[Floats, Floats]:
 
 
 def _covariance(first: Floats, second: Floats, lengths: Floats) -> Floats:
-    """Return the covariances (h, n, m) of deviations at places (n, k) and (m, k)."""
+    """Return the covariances (h, n, m) of deviations at locations (n, k) and (m, k)."""
     squares = (first[:, None, :] - second[None, :, :]) ** 2
     distance = np.sqrt(5.0 * np.einsum("nmk,hk->hnm", squares, 1.0 / lengths**2))
     found: Floats = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
     return found
 
 
-def _plane(places: Floats) -> Floats:
-    return np.column_stack([np.ones(len(places)), places - 0.5])
+def _plane(locations: Floats) -> Floats:
+    return np.column_stack([np.ones(len(locations)), locations - 0.5])
 
 
 class Response:
@@ -88,15 +88,15 @@ class Response:
     """
 
     def __init__(self, some: Observations) -> None:
-        self._places = some.places
+        self._locations = some.locations
         self._middle, self._scale = float(some.means.mean()), float(some.means.std()) or 1.0
         weights, self._steepness = relative_variances(some)
-        lengths, ratios = _sets(some.places.shape[1])
+        lengths, ratios = _sets(some.locations.shape[1])
         count = len(some.means)
-        covariance = _covariance(some.places, some.places, lengths)
+        covariance = _covariance(some.locations, some.locations, lengths)
         covariance[:, range(count), range(count)] += ratios[:, None] * (weights / some.counts) + _ROUNDING
         lower = np.linalg.cholesky(covariance)
-        plane, data = _plane(some.places), (some.means - self._middle) / self._scale
+        plane, data = _plane(some.locations), (some.means - self._middle) / self._scale
         both = np.broadcast_to(np.column_stack([plane, data]), (len(ratios), count, plane.shape[1] + 1))
         white = np.linalg.solve(lower, both)
         columns, values = white[..., :-1], white[..., -1]
@@ -117,33 +117,33 @@ class Response:
         self._variances = squares[chosen] / max(self.freedom, 1)
         self._chance = float(self._weights @ (self._variances * ratios[chosen])) * self._scale**2
 
-    def chance(self, places: Floats) -> Floats:
-        """Return the variance (n,) of a single run by chance at places (n, k)."""
-        found: Floats = self._chance * np.exp((places - 0.5) @ self._steepness)
+    def chance(self, locations: Floats) -> Floats:
+        """Return the variance (n,) of a single run by chance at locations (n, k)."""
+        found: Floats = self._chance * np.exp((locations - 0.5) @ self._steepness)
         return found
 
-    def __call__(self, places: Floats) -> Prediction:
-        """Return the predicted response at places (n, k)."""
-        across, white, rest = self._parts(places)
-        means = (across @ self._alpha[..., None])[..., 0] + (_plane(places) @ self._slopes[..., None])[..., 0]
+    def __call__(self, locations: Floats) -> Prediction:
+        """Return the predicted response at locations (n, k)."""
+        across, white, rest = self._parts(locations)
+        means = (across @ self._alpha[..., None])[..., 0] + (_plane(locations) @ self._slopes[..., None])[..., 0]
         variance = 1.0 - (white**2).sum(axis=2) + ((rest @ self._gram) * rest).sum(axis=2)
         variance = self._variances[:, None] * np.maximum(variance, 0.0)
         mean = self._weights @ means
         spread = self._weights @ (variance + (means - mean) ** 2)
         return Prediction(self._middle + self._scale * mean, self._scale**2 * spread, float(max(self.freedom, 1)))
 
-    def covariance(self, places: Floats) -> Floats:
-        """Return the covariance matrix (n, n) of the errors of the response at places (n, k)."""
-        _, white, rest = self._parts(places)
-        found = _covariance(places, places, self._lengths) - white @ np.swapaxes(white, 1, 2)
+    def covariance(self, locations: Floats) -> Floats:
+        """Return the covariance matrix (n, n) of the errors of the response at locations (n, k)."""
+        _, white, rest = self._parts(locations)
+        found = _covariance(locations, locations, self._lengths) - white @ np.swapaxes(white, 1, 2)
         found += rest @ self._gram @ np.swapaxes(rest, 1, 2)
         whole: Floats = self._scale**2 * np.tensordot(self._weights * self._variances, found, axes=1)
         return whole
 
-    def _parts(self, places: Floats) -> tuple[Floats, Floats, Floats]:
-        across = _covariance(places, self._places, self._lengths)
+    def _parts(self, locations: Floats) -> tuple[Floats, Floats, Floats]:
+        across = _covariance(locations, self._locations, self._lengths)
         white = across @ np.swapaxes(self._white, 1, 2)
-        return across, white, _plane(places) - white @ self._columns
+        return across, white, _plane(locations) - white @ self._columns
 
 
 def _half_logarithm(lower: NDArray[Any]) -> Floats:

@@ -1,4 +1,4 @@
-"""Search for parameters that meet targets: selects places for further runs, and evaluates all runs."""
+"""Search for parameters that meet targets: selects locations for further runs, and evaluates all runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
-from pdem.sweeps.fitting.next_places import next_places, scan, scan_size
+from pdem.sweeps.fitting.next_locations import next_locations, scan, scan_size
 from pdem.sweeps.fitting.observations import observed
 from pdem.sweeps.fitting.posterior import Samples, sampled
 from pdem.sweeps.fitting.response import Response, log_density, normal_scores
@@ -33,17 +33,17 @@ _SEARCH, _FINAL, _DOWNHILL, _CORNER = 300, 6000, 60, 0.2
 
 
 class Point(NamedTuple):
-    """Runs at one place of the parameter space.
+    """Runs at one location of the parameter space.
 
     Attributes
     ----------
-    place : (k,) array
+    location : (k,) array
         Shares of the ranges of the parameters.
     values : (m, r) array
         Measured value of each target in each run, not finite where a run has no value.
     """
 
-    place: Floats
+    location: Floats
     values: Floats
 
 
@@ -58,7 +58,7 @@ class FitProblem:
     start : (k,) array
         Place of the first runs, as shares of the ranges of the parameters.
     replicas : int
-        Number of runs per place.
+        Number of runs per location.
     runs : int or None
         Largest number of runs; by default the runs of the scan plus 8 for each parameter and 8 more.
     """
@@ -98,7 +98,7 @@ class Solution:
     samples : Samples
         Places at which all targets are met within their errors, weighted by probability.
     best : (k,) array
-        The most probable place.
+        The most probable location.
     misfit : float
         Smallest sum of squared deviations from the targets, in standard errors.
     shares : (m,) array
@@ -129,7 +129,7 @@ class Solution:
 
 
 class FitSearch:
-    """A search for the parameters. The next places depend only on the points measured so far.
+    """A search for the parameters. The next locations depend only on the points measured so far.
 
     Therefore an interrupted search continues identically, and a search with other targets reuses all measured points.
 
@@ -146,23 +146,25 @@ class FitSearch:
         self.found: Solution | None = None
 
     def wanted(self) -> Floats:
-        """Return the next places (n, k) to run; empty if the runs suffice, or too few scanned places have numbers."""
-        missing = [place for place in scan(self.problem.start) if not _is_there(place, self.points)]
+        """Return the next locations (n, k) to run; empty if the runs suffice, or too few of the scan have numbers."""
+        missing = [location for location in scan(self.problem.start) if not _is_there(location, self.points)]
         if missing:
-            return np.array(missing if self.points else missing[:1])  # the first place alone: a wrong case fails here
+            return np.array(
+                missing if self.points else missing[:1]
+            )  # the first location alone: a wrong case fails here
         self.found = found = solution(self.problem, self.points, _SEARCH)
         if found is None or _is_done(self.problem, found):
             return np.zeros((0, self.problem.dimension))
         count, errors = self.problem.dimension + 1, self.problem.uncertainties
-        return next_places(found.responses, errors, found.samples, count, self.problem.replicas)
+        return next_locations(found.responses, errors, found.samples, count, self.problem.replicas)
 
     def solution(self) -> Solution | None:
-        """Return the solution from all points; None unless more places have numbers than a plane has coefficients."""
+        """Return the solution from all points; None unless more of them have numbers than a plane has coefficients."""
         return solution(self.problem, self.points, _FINAL)
 
 
-def _is_there(place: Floats, points: Sequence[Point]) -> bool:
-    return any(np.abs(one.place - place).max() < 1e-3 for one in points)
+def _is_there(location: Floats, points: Sequence[Point]) -> bool:
+    return any(np.abs(one.location - location).max() < 1e-3 for one in points)
 
 
 def _is_done(problem: FitProblem, found: Solution) -> bool:
@@ -175,14 +177,14 @@ def _is_done(problem: FitProblem, found: Solution) -> bool:
 
 
 def solution(problem: FitProblem, points: Sequence[Point], count: int) -> Solution | None:
-    """Return the solution from the given points with `count` samples; None if too few places have numbers."""
-    places = [one.place for one in points]
-    numbers = [observed(places, [one.values[row] for one in points]) for row in range(len(problem.targets))]
+    """Return the solution from the given points with `count` samples; None if too few locations have numbers."""
+    locations = [one.location for one in points]
+    numbers = [observed(locations, [one.values[row] for one in points]) for row in range(len(problem.targets))]
     if any(len(some.means) <= problem.dimension + 1 for some in numbers):
         return None
     state = _State(problem, tuple(map(Response, numbers)), points)
     samples = sampled(state.density, problem.dimension, count)
-    there = state.at(samples.places)
+    there = state.at(samples.locations)
     steps = _DOWNHILL * problem.dimension if count == _FINAL else 0
     best = _lowest(lambda some: -some.logarithm(1.0), state, samples, there, steps)
     nearest = _lowest(_Predicted.misfit, state, samples, there, steps)
@@ -199,24 +201,24 @@ class _State:
     def __init__(self, problem: FitProblem, responses: tuple[Response, ...], points: Sequence[Point]) -> None:
         self.responses = responses
         self._targets = list(zip(problem.targets.tolist(), problem.uncertainties.tolist(), strict=True))
-        self._places = np.array([one.place for one in points])
+        self._locations = np.array([one.location for one in points])
         self._barren = np.array([not np.isfinite(one.values).any(axis=1).all() for one in points])
 
-    def at(self, places: Floats) -> _Predicted:
-        """Return the responses at places (n, k); places nearest to a point without numbers are excluded."""
-        outside = ~np.all((places >= 0.0) & (places <= 1.0), axis=1)
+    def at(self, locations: Floats) -> _Predicted:
+        """Return the responses at locations (n, k); locations nearest to a point without numbers are excluded."""
+        outside = ~np.all((locations >= 0.0) & (locations <= 1.0), axis=1)
         if self._barren.any():
-            squares = ((places[:, None, :] - self._places[None, :, :]) ** 2).sum(axis=2)
+            squares = ((locations[:, None, :] - self._locations[None, :, :]) ** 2).sum(axis=2)
             outside |= self._barren[squares.argmin(axis=1)]
-        return _Predicted([one(places) for one in self.responses], self._targets, outside)
+        return _Predicted([one(locations) for one in self.responses], self._targets, outside)
 
-    def density(self, places: Floats) -> Callable[[float], Floats]:
-        """Return the logarithm of the probability density at places, as a function of the widening factor."""
-        return self.at(places).logarithm
+    def density(self, locations: Floats) -> Callable[[float], Floats]:
+        """Return the logarithm of the probability density at locations, as a function of the widening factor."""
+        return self.at(locations).logarithm
 
 
 class _Predicted(NamedTuple):
-    """Responses at several places.
+    """Responses at several locations.
 
     Attributes
     ----------
@@ -225,7 +227,7 @@ class _Predicted(NamedTuple):
     targets : list of (float, float)
         Value and uncertainty of each target.
     outside : (n,) array
-        Whether a place is excluded for the parameters.
+        Whether a location is excluded for the parameters.
     """
 
     responses: list[Prediction]
@@ -248,7 +250,7 @@ def _lowest(
     function: Callable[[_Predicted], Floats], state: _State, samples: Samples, there: _Predicted, steps: int
 ) -> Floats:
     """Return the minimum (k,) of a function of the responses: the best sample, improved by simplex steps."""
-    start: Floats = samples.places[int(np.argmin(function(there)))]
+    start: Floats = samples.locations[int(np.argmin(function(there)))]
     if not steps:
         return start
     width = np.sqrt(np.diag(samples.covariance)) + 1e-12
@@ -259,5 +261,5 @@ def _lowest(
 
     options = {"maxfev": steps, "xatol": 1e-3, "fatol": 1e-4, "initial_simplex": simplex}
     found = minimize(downhill, np.zeros(len(start)), method="Nelder-Mead", options=options)
-    place: Floats = np.clip(start + width * found.x, 0.0, 1.0)
-    return place
+    location: Floats = np.clip(start + width * found.x, 0.0, 1.0)
+    return location

@@ -1,4 +1,4 @@
-"""A position in a text of TOML at which its parser has stopped."""
+"""A fault in a text of TOML: the position at which the parser has stopped, and its reason."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _STATEMENT = re.compile(r"\s*(?P<key>[^=#\"'\[{]*?|\"[^\"]*\")\s*=(?P<value>.*)\
 _STRINGS = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"|'(?!'')[^'\n]*'|#[^\n]*", re.DOTALL)
 
 
-class Place:
-    """A position in a text.
+class TextFault:
+    """A fault at a position in a text of TOML.
 
     Parameters
     ----------
@@ -26,16 +26,16 @@ class Place:
         self.text, self.position, self.reason = text, position, reason
 
     @classmethod
-    def at_line(cls, text: str, number: int, column: int, reason: str) -> Place:
-        """Return a position from its line and column, both counted from 1."""
+    def at_line(cls, text: str, number: int, column: int, reason: str) -> TextFault:
+        """Return the fault at a line and column, both counted from 1."""
         begin = 0
         for _ in range(number - 1):
             begin = text.index("\n", begin) + 1
         return cls(text, begin + column - 1, reason)
 
-    def moved(self, position: int) -> Place:
-        """Return a different position in the same text."""
-        return Place(self.text, position, self.reason)
+    def moved(self, position: int) -> TextFault:
+        """Return the same fault at a different position of the text."""
+        return TextFault(self.text, position, self.reason)
 
     @cached_property
     def begin(self) -> int:

@@ -1,4 +1,4 @@
-"""Choice of places for runs: a scan of the whole range first, then places that reduce the errors most."""
+"""Choice of locations for runs: a scan of the whole range first, then locations that reduce the errors most."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _DRAWN, _WIDER, _EVERYWHERE = 24, 2.5, 16
 
 
 def scan_size(dimension: int) -> int:
-    """Return the number of places in a scan of the whole range."""
+    """Return the number of locations in a scan of the whole range."""
     return 1 + _PER_PARAMETER * dimension
 
 
 def scan(start: Floats) -> Floats:
-    """Return the places (n, k) of a scan: the start (k,), then values evenly over each range, both ends included.
+    """Return the locations (n, k) of a scan: the start (k,), then values evenly over each range, both ends included.
 
     Every parameter has each value once (a Latin hypercube). Among many such designs, the function chooses the design
-    with the largest minimum distance between places.
+    with the largest minimum distance between locations.
     """
     count, dimension = _PER_PARAMETER * len(start), len(start)
     levels = np.linspace(0.0, 1.0, count)
@@ -45,14 +45,14 @@ def scan(start: Floats) -> Floats:
     return max(designs, key=lambda one: one[0])[1]
 
 
-def next_places(
+def next_locations(
     responses: Sequence[Response], uncertainties: Floats, samples: Samples, count: int, replicas: int
 ) -> Floats:
-    """Return the places (count, k) where runs reduce the errors of the predicted targets most.
+    """Return the locations (count, k) where runs reduce the errors of the predicted targets most.
 
-    The places are chosen one by one. Each choice maximises the reduction of the variance of the responses, relative to
-    the squared errors and averaged over samples of the parameters. Where possible, two places are never so near to each
-    other that chance hides the difference of their responses.
+    The locations are chosen one by one. Each choice maximises the reduction of the variance of the responses, relative
+    to the squared errors and averaged over samples of the parameters. Where possible, two locations are never so near
+    to each other that chance hides the difference of their responses.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def next_places(
     samples : Samples
         Samples of the parameters.
     count, replicas : int
-        Number of places, and number of runs per place.
+        Number of locations, and number of runs per location.
     """
     drawn = samples.drawn(_DRAWN)
     middle = samples.mean
