@@ -23,7 +23,18 @@ _PIXELS = click.IntRange(16, 20000)
 )
 @click.option("--time", type=float, help="Simulated time of the snapshot, in s; by default the last.")
 @click.option("--every", is_flag=True, help="Draw a numbered picture of every snapshot.")
-@click.option("--view", help="three-quarter, isometric, front, side, top, or the direction x,y,z towards the camera.")
+@click.option(
+    "--view",
+    help="three-quarter, isometric, front, back, side, left, top, bottom, or the direction x,y,z towards the camera.",
+)
+@click.option(
+    "--cut",
+    multiple=True,
+    metavar="PLANE",
+    help="Cut the scene open: y=0 leaves out the part between this plane and the camera, 'y<0' and 'y>0' keep this "
+    "side; 1,1,0=0.1 has a normal vector. Lengths in m. May be repeated.",
+)
+@click.option("--hide", multiple=True, metavar="WALL", help="Leave out walls of this name or pattern; may be repeated.")
 @click.option("--contacts", is_flag=True, help="Draw force chains in place of particles (needs output.contacts_every).")
 @click.option(
     "--colour-by",
@@ -44,6 +55,7 @@ _PIXELS = click.IntRange(16, 20000)
     type=click.FloatRange(0.0, 1.0),
     help="0 is invisible, 1 is opaque; by default 0.15, for walls that are coloured by a field 1.",
 )
+@click.option("--axes/--no-axes", default=True, help="Draw the directions of x, y and z, or leave them out.")
 @click.option("--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second of films.")
 def render(source: str, output: str | None, rate: float, view: str | None, **options: Any) -> int:
     """Draw a run. OUTPUT is its folder, a snapshot file or a checkpoint."""

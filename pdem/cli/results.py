@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pdem.cli.common import serial
 from pdem.cli.result_paths import require_results
+from pdem.foundation.errors import InputError, name_hint
 
 
 @click.command(short_help="Plot columns of the time series of a run.")
@@ -18,9 +20,17 @@ from pdem.cli.result_paths import require_results
 )
 @click.option("-o", "--file", help="Picture to write (.png, .pdf, .svg); by default plot.png in OUTPUT.")
 @click.option("--list", "listed", is_flag=True, help="Show the columns with their units.")
-def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], file: str | None, listed: bool) -> int:
+@click.option("--from", "begin", type=float, help="First time to plot, in s; by default that of the first line.")
+@click.option("--to", "end", type=float, help="Last time to plot, in s.")
+@click.option("--mean", "means", is_flag=True, help="Draw the mean over the plotted time, with its value.")
+@click.option("--title", help="Title; by default that of the case.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="NAME=TEXT",
+    help="Words in the legend for a column or an OUTPUT; may be repeated. By default the meaning of the column.",
+)  # fmt: skip
+def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], listed: bool, **options: Any) -> int:
     """Plot columns of the time series, one panel for each unit: pdem plot OUTPUT 'gate_*' translation."""
-    return serial(lambda: _list(output) if listed or not names else _plot((output, *others), names, file))
+    return serial(lambda: _list(output) if listed or not names else _plot((output, *others), names, **options))
 
 
 def _list(output: str) -> None:
@@ -32,19 +42,40 @@ def _list(output: str) -> None:
     click.echo(Table((), list(units.items())).text(None))
 
 
-def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) -> None:
-    from pdem.output.pictures.plots import chosen_columns, plot_series
+def _plot(
+    outputs: tuple[str, ...], names: tuple[str, ...], *, file: str | None, title: str | None, labels: tuple[str, ...],
+    **options: Any,
+) -> None:  # fmt: skip
+    from pdem.output.pictures.plots import PlotStyle, chosen_columns, plot_series
     from pdem.run.reading.results import Results
+    from pdem.watch.columns import legend_words
 
     for one in outputs:
         require_results(one, "plot")
-    series = {one: Results(one).series for one in outputs}
+    results = {one: Results(one) for one in outputs}
+    series = {one: each.series for one, each in results.items()}
     for table in series.values():  # each run must have all columns
         columns = chosen_columns(table.names, names)
     runs = {run: {name: one[name] for name in ("time", *columns)} for run, one in series.items()}
     path = Path(outputs[0]) / "plot.png" if file is None else Path(file)
-    plot_series(path, runs, columns, series[outputs[0]].units)
+    case = results[outputs[0]].case
+    words = legend_words(columns, case) | _own_words(labels, (*columns, *outputs))
+    style = PlotStyle(case.title if title is None else title, words, **options)
+    plot_series(path, runs, columns, series[outputs[0]].units, style)
     click.echo(f"wrote {path}")
+
+
+def _own_words(labels: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str]:
+    """Return the words of the option --label by the names that they replace."""
+    words = {}
+    for label in labels:
+        name, sign, text = label.partition("=")
+        if not sign:
+            raise InputError(f"--label {label!r} has no '='; give NAME=TEXT")
+        if name not in names:
+            raise InputError(f"--label {name!r} is no column or run of the plot; {name_hint(name, names)}")
+        words[name] = text
+    return words
 
 
 @click.command(short_help="Write snapshots for other programs.")

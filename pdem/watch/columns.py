@@ -137,6 +137,11 @@ def texts_of(names: Sequence[str], case: Case) -> dict[str, ColumnText]:
     return {name: _text_of(name, owners, case) for name in names}
 
 
+def legend_words(names: Sequence[str], case: Case) -> dict[str, str]:
+    """Return words for the legend of a plot: name and meaning of each column, its name alone if it has no meaning."""
+    return {name: f"{name}: {text.meaning}" if text.meaning else name for name, text in texts_of(names, case).items()}
+
+
 def first_column(names: Sequence[str], case: Case) -> str | None:
     """Return the column to plot by default, preferably a column of a sensor or an insertion."""
     for owner in [one.name for one in case.sensors] + [one.name for one in case.insertions]:

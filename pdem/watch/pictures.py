@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import PdemError
-from pdem.output.pictures.plots import chosen_columns, plot_series
+from pdem.output.pictures.plots import PlotStyle, chosen_columns, plot_series
 from pdem.output.snapshots.snapshot_files import PARTICLE_FILE
 from pdem.output.snapshots.vtkhdf import read_times
 from pdem.output.storage import HDF5_ERRORS
 from pdem.run.reading.results import Results
+from pdem.watch.columns import legend_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,13 +126,15 @@ class Plots:
             If there is no such column, or matplotlib is not installed.
         """
         with self._lock:
-            series = Results(self._folder).series
+            results = Results(self._folder)
+            series = results.series
             lines, drawn = self._drawn.get(tuple(columns), (-1, b""))
             if lines != len(series):
                 names = chosen_columns(series.names, columns)
                 run = {name: series[name] for name in ("time", *names)}
                 with tempfile.TemporaryDirectory() as folder:
-                    plot_series(Path(folder) / "plot.svg", {"": run}, names, series.units)
+                    style = PlotStyle(labels=legend_words(names, results.case))
+                    plot_series(Path(folder) / "plot.svg", {"": run}, names, series.units, style)
                     drawn = (Path(folder) / "plot.svg").read_bytes()
                 self._drawn[tuple(columns)] = len(series), drawn
             return drawn

@@ -19,7 +19,7 @@ from pdem.output.checkpoints.checkpoint import write_checkpoint
 from pdem.output.pictures import scene
 from pdem.output.pictures.colour_scale import prefixed, scale_of
 from pdem.output.pictures.colours import Choice, coloured_particles, coloured_walls
-from pdem.output.pictures.picture import sharp_edges
+from pdem.output.pictures.edges import sharp_edges
 from pdem.output.pictures.render import render
 from pdem.output.snapshots.snapshot_files import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 
@@ -158,7 +158,7 @@ def test_only_sharp_edges_are_drawn_whichever_way_facets_go_round(seed: int) -> 
 
 @pytest.mark.usefixtures("pyvista")
 def test_particles_may_be_left_out(folder: Path, tmp_path: Path) -> None:
-    (path,) = render(folder, tmp_path / "p.png", size=SIZE, particles=False)
+    (path,) = render(folder, tmp_path / "p.png", size=SIZE, particles=False, axes=False)
     strength = np.ptp(pixels(path), axis=2)
     assert strength.max() < 60, "neither spheres nor a scale"
 
@@ -200,7 +200,8 @@ def test_particles_at_rest_have_no_colours_of_noise(tmp_path: Path) -> None:
         (0.004, "m", (1e3, "mm")), (0.5, "m", (1.0, "m")), (2e-7, "m", (1e9, "nm")), (9.9e-10, "m", (1e9, "nm")),
         (2.5e5, "Pa", (1e-3, "kPa")), (3e7, "Pa", (1e-6, "MPa")), (9e3, "N", (1.0, "N")), (2e9, "s", (1.0, "s")),
         (0.02, "s", (1e3, "ms")), (1e-30, "J", (1e12, "pJ")), (0.0, "m", (1.0, "m")), (1e-3, "1", (1.0, "1")),
-        (1e-3, "kg", (1.0, "kg")), (math.inf, "N", (1.0, "N")), (5e-3, "m/s", (1e3, "mm/s")),
+        (1e-3, "kg", (1e3, "g")), (2e-6, "kg", (1e6, "mg")), (0.2, "kg", (1.0, "kg")), (2e-3, "kg/s", (1e3, "g/s")),
+        (2.0, "rad/s", (30 / math.pi, "rpm")), (math.inf, "N", (1.0, "N")), (5e-3, "m/s", (1e3, "mm/s")),
     ],
 )  # fmt: skip
 def test_numbers_of_scales_are_short(size: float, unit: str, expected: tuple[float, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import sys
 
 import meshio
@@ -190,6 +191,37 @@ def test_plots(run, tmp_path):
     assert text.count('<g id="axes_') == 3  # numbers, kilograms, seconds
     invoke("plot", folder, "inlet_count")
     assert (folder / "plot.png").stat().st_size > 5000
+
+
+def test_plots_have_words_and_the_title_of_the_case(run, tmp_path):
+    folder, path = run[1], tmp_path / "picture.svg"
+    invoke("plot", folder, "inlet_count", "inlet_mass", "--mean", "-o", path)
+    text = path.read_text()
+    assert "thirty" in text, "the title of the case"
+    assert "<!-- inlet_mass: mass that has come in; dashed: mean " in text
+    twin = shutil.copytree(folder, tmp_path / "twin")
+    invoke("plot", folder, "inlet_mass", "--with", twin, "--title", "Feed", "--label", "inlet_mass=fed mass",
+           "--label", f"{folder}=before", "--from", "0", "-o", path)  # fmt: skip
+    text = path.read_text()
+    assert "<!-- Feed -->" in text
+    assert "<!-- fed mass (before) -->" in text
+    assert "<!-- mass [" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        (("--label", "inlet_mass"), "--label 'inlet_mass' has no '='; give NAME=TEXT"),
+        (("--label", "inlet_mas=fed"), "no column or run of the plot; did you mean 'inlet_mass'"),
+        (("--from", "1", "--to", "0.5"), "from 1 to 0.5 s are no range"),
+        (("--from", "1e9"), "no line of the series is in the range; there are 0 to "),
+    ],
+)
+def test_impossible_plots_are_named(run, tmp_path, options, fact):
+    result = CliRunner().invoke(main, ["plot", str(run[1]), "inlet_mass", *options, "-o", str(tmp_path / "p.png")])
+    assert result.exit_code == 2
+    assert fact in result.output
+    assert not list(tmp_path.iterdir())
 
 
 def test_exports(run, tmp_path):

@@ -1,9 +1,9 @@
-"""Colour scales: limits at round numbers, units with prefixes, and the colour bar in a picture."""
+"""Colour scales: limits at round numbers, units with prefixes, classes with names."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,11 @@ PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 """Prefixes of units by powers of ten."""
 
 _WITH_PREFIX = ("m", "N", "Pa", "W", "J", "s", "N m", "m/s")
+_BASES = {"kg": (1e3, "g"), "kg/s": (1e3, "g/s")}  # units of small masses: factor, and the unit that takes prefixes
+_PER_MINUTE = {"rad/s": (30.0 / math.pi, "rpm")}
 _LEAST, _MOST = 0.1, 1e4  # range of numbers without a prefix
 _TICKS = 5
-_PATCH = 0.05  # largest height of a class's patch
 _NEAR_AN_END = 0.07  # fraction of the scale, near its ends, in which a tick would touch the number at the end
-_LINE_COLOUR = "#2b3440"
-_LEFT, _WIDTH = 0.89, 0.016
-_PLACES = {1: ((0.25, 0.46),), 2: ((0.58, 0.3), (0.14, 0.3))}
-"""Left edge and width of bars as fractions of the picture width; lower ends and heights of one bar, or of two."""
-_STRIPS = 256
 _OF_CLASSES = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#999999",
 )  # fmt: skip
@@ -50,6 +46,9 @@ class Scale(NamedTuple):
         Displayed numbers; the first and the last are at the ends. For classes, the indices of the displayed ones.
     names : tuple of str
         Names of classes, where values are indices of classes from 0 on; empty for other values.
+    levels : tuple of float
+        Values of the classes in ascending order, where values are not indices: few distinct sizes. Their colours are
+        those of the colour map at equal distances.
     """
 
     label: str
@@ -59,17 +58,27 @@ class Scale(NamedTuple):
     factor: float
     ticks: tuple[float, ...]
     names: tuple[str, ...] = ()
+    levels: tuple[float, ...] = ()
+
+    @property
+    def shown_names(self) -> list[str]:
+        """Names of the classes of the ticks."""
+        return list(self.names) if self.levels else [self.names[int(tick)] for tick in self.ticks]
 
     def colours(self, values: Floats) -> NDArray[np.uint8]:
         """Return the colours (n, 3) of values (n,)."""
         from matplotlib import colormaps
         from matplotlib.colors import to_rgba_array
 
-        if self.names:
+        if self.levels:
+            middles = np.add(self.levels[1:], self.levels[:-1]) / 2.0
+            shares = np.searchsorted(middles, values) / max(len(self.levels) - 1, 1)
+        elif self.names:
             palette = (255.0 * to_rgba_array(_OF_CLASSES)[:, :3]).round().astype(np.uint8)
             classes: NDArray[np.uint8] = palette[np.rint(values).astype(np.int64) % len(palette)]
             return classes
-        shares = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
+        else:
+            shares = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
         found: NDArray[np.uint8] = colormaps[self.colour_map](shares, bytes=True)[:, :3]
         return found
 
@@ -77,6 +86,14 @@ class Scale(NamedTuple):
 def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Scale:
     """Return the scale of a field with named classes, where values are class indices; shows the `present` ones."""
     return Scale(name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names))
+
+
+def level_scale(name: str, unit: str, colour_map: str, levels: Sequence[float]) -> Scale:
+    """Return the scale of a field with few distinct values, in ascending order: a class for each, from the largest."""
+    factor, shown = prefixed(max(levels), unit)
+    names = tuple(f"{factor * one:.4g} {shown}" if shown != "1" else f"{one:.4g}" for one in levels[::-1])
+    label = name.replace("_", " ")
+    return Scale(label, colour_map, levels[0], levels[-1], factor, tuple(levels[::-1]), names, tuple(levels))
 
 
 def scale_of(
@@ -108,12 +125,26 @@ def scale_of(
 
 
 def prefixed(size: float, unit: str) -> tuple[float, str]:
-    """Return the factor to a unit with which a number of this size is short, and this unit: 0.004 m become 4 mm."""
+    """Return the factor to a unit with which a number of this size is short, and this unit: 0.004 m become 4 mm.
+
+    Small masses are in g, and rates of rotation in revolutions per minute (rpm).
+    """
+    if unit in _PER_MINUTE:
+        return _PER_MINUTE[unit]
+    if unit in _BASES and 0.0 < size < _LEAST:
+        base, small = _BASES[unit]
+        factor, shown = _with_prefix(size * base)
+        return base * factor, f"{shown}{small}"
     if unit not in _WITH_PREFIX or not 0.0 < size < math.inf or _LEAST <= size < _MOST:
         return 1.0, unit
-    largest = 0 if unit == "s" else max(PREFIXES)
+    factor, prefix = _with_prefix(size, 0 if unit == "s" else max(PREFIXES))
+    return factor, f"{prefix}{unit}"
+
+
+def _with_prefix(size: float, largest: int = 0) -> tuple[float, str]:
+    """Return the factor to a unit with a prefix of at most 10^largest, and the prefix."""
     power = min(max(3 * math.floor(math.log10(1.25 * size) / 3.0), min(PREFIXES)), largest)
-    return 10.0**-power, f"{PREFIXES[power]}{unit}"
+    return 10.0**-power, PREFIXES[power]
 
 
 def _ticks(low: float, high: float, *, exact: bool, whole: bool) -> list[float]:
@@ -126,66 +157,3 @@ def _ticks(low: float, high: float, *, exact: bool, whole: bool) -> list[float]:
         return found
     near = _NEAR_AN_END * (high - low)
     return [low, *(one for one in found if low + near < one < high - near), high]
-
-
-def add_bars(plotter: Any, scales: list[Scale], points: float) -> None:
-    """Add the bars of one scale, or of two, at the right edge; `points` are pixels per pixel of a standard picture."""
-    for scale, (begin, height) in zip(scales, _PLACES.get(len(scales), ()), strict=False):
-        (_add_classes if scale.names else _add_numbers)(plotter, scale, (begin, height), points)
-        _add_words(plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, to="middle")
-
-
-def _add_numbers(plotter: Any, scale: Scale, place: tuple[float, float], points: float) -> None:
-    """Add the bar of a scale with its numbers on the right."""
-    low, high = scale.ticks[0], scale.ticks[-1]
-    _add_strips(plotter, scale.colours(np.linspace(scale.low, scale.high, _STRIPS)), place)
-    for tick in scale.ticks:
-        at = place[0] + place[1] * (tick - low) / (high - low)
-        _add_words(plotter, f"{tick:.4g}", (_LEFT + 1.6 * _WIDTH, at), 17 * points)
-
-
-def _add_classes(plotter: Any, scale: Scale, place: tuple[float, float], points: float) -> None:
-    """Add a patch for each class, the first one on top, with its name on the left, as space permits."""
-    count = len(scale.ticks)
-    each = min(place[1] / count, _PATCH)
-    begin = place[0] + place[1] - count * each
-    _add_strips(plotter, scale.colours(np.array(scale.ticks[::-1])), (begin, count * each))
-    for row, number in enumerate(scale.ticks):
-        at = begin + each * (count - row - 0.5)
-        _add_words(plotter, scale.names[int(number)], (_LEFT - 0.6 * _WIDTH, at), 17 * points, to="right")
-
-
-def _add_strips(plotter: Any, colours: NDArray[np.uint8], place: tuple[float, float]) -> None:
-    """Add a bar of strips of some colours (n, 3); `place` has its lower end and height, as fractions of the height."""
-    from pyvista import PolyData
-    from vtkmodules.vtkRenderingCore import vtkActor2D, vtkCoordinate, vtkPolyDataMapper2D
-
-    edges = place[0] + place[1] * np.linspace(0.0, 1.0, len(colours) + 1)
-    corners = np.array([[x, y, 0.0] for y in edges for x in (_LEFT, _LEFT + _WIDTH)])
-    first = 2 * np.arange(len(colours))
-    strips = PolyData(
-        corners, faces=np.column_stack((np.full(len(colours), 4), first, first + 1, first + 3, first + 2)).ravel()
-    )
-    strips.cell_data["colour"] = colours
-    strips.set_active_scalars("colour", preference="cell")
-    coordinate, mapper, actor = vtkCoordinate(), vtkPolyDataMapper2D(), vtkActor2D()
-    coordinate.SetCoordinateSystemToNormalizedViewport()
-    mapper.SetTransformCoordinate(coordinate)
-    mapper.SetInputData(strips)
-    mapper.SetScalarModeToUseCellData()
-    actor.SetMapper(mapper)
-    plotter.add_actor(actor)
-
-
-def _add_words(
-    plotter: Any, text: str, place: tuple[float, float], size: float, *, to: Literal["left", "middle", "right"] = "left"
-) -> None:
-    """Add a text at a position (fractions of width and height) that is its middle, or the middle of one of its ends."""
-    actor = plotter.add_text(text, position=place, viewport=True, font_size=round(size), color=_LINE_COLOUR)
-    style = actor.GetTextProperty()
-    style.SetFontSize(round(size))
-    style.SetVerticalJustificationToCentered()
-    if to == "middle":
-        style.SetJustificationToCentered()
-    elif to == "right":
-        style.SetJustificationToRight()

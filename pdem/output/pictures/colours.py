@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.pictures.colour_scale import Scale, class_scale, scale_of
+from pdem.output.pictures.colour_scale import Scale, class_scale, level_scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 _FRAMES_FOR_LIMITS = 20
 _UPPER_PERCENTILE = 99.5
-_NOT_FROM_ZERO = ("radius",)
+_OF_SIZE = ("radius",)
+"""Fields with scales that do not begin at 0, and with a class for each value if there are few."""
+_MOST_LEVELS = 6
+_NEARLY_ZERO = 0.02
+"""Fraction of the largest value: smaller negative values, such as the power of springs, do not extend a scale."""
+_SAME = 1e-6  # relative difference of values in one class
 _AT_REST = 0.01
 """Speeds below this fraction of the speed after a fall by a diameter are noise."""
 _GRAVITY = 9.81
@@ -62,7 +67,8 @@ def assigned(frame: SceneFrame, particles: Choice, walls: Choice) -> tuple[Choic
 def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> Coloured | None:
     """Return the colours of particles, or of contacts if these are drawn; None for a single colour.
 
-    Scales end at a percentile, so that a few fast particles do not darken all. Each material has its own colour.
+    Scales end at a percentile, so that a few fast particles do not darken all. Each material has its own colour,
+    and each radius as well if there are few.
 
     Raises
     ------
@@ -77,11 +83,14 @@ def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> 
     if names and choice.limits is None:
         present = np.unique(np.concatenate(found)).tolist()
         return Coloured(choice.field, class_scale(choice.field, names, present))
-    limits = choice.limits or _limits(found, _UPPER_PERCENTILE, choice.field not in _NOT_FROM_ZERO)
+    unit = frames[0].unit(choice.field)
+    levels = _few_levels(found) if choice.field in _OF_SIZE and choice.limits is None else []
+    if levels:
+        return Coloured(choice.field, level_scale(choice.field, unit, choice.colour_map, levels))
+    limits = choice.limits or _limits(found, _UPPER_PERCENTILE, choice.field not in _OF_SIZE)
     if choice.limits is None and choice.field == "speed":
         limits = limits[0], max(limits[1], *(_noise_of(one) for one in frames))
     whole, exact = all(one.is_whole(choice.field) for one in frames), choice.limits is not None
-    unit = frames[0].unit(choice.field)
     return Coloured(choice.field, scale_of(choice.field, unit, choice.colour_map, limits, exact=exact, whole=whole))
 
 
@@ -117,13 +126,21 @@ def _sampled(scene: Scene, indices: Sequence[int]) -> Iterator[SceneFrame]:
 
 
 def _limits(columns: Sequence[Floats], percentile: float, from_zero: bool) -> tuple[float, float]:
-    """Return the range of the finite values, up to a percentile of each column."""
+    """Return the range of the finite values, up to a percentile of each column; many ranges begin at 0."""
     finite = [one for values in columns if len(one := values[np.isfinite(values)])]
     low = min((float(one.min()) for one in finite), default=0.0)
     high = max((float(np.percentile(one, percentile)) for one in finite), default=1.0)
-    if from_zero and 0 < low < high / 2:
+    if from_zero and -_NEARLY_ZERO * high < low < high / 2:
         low = 0.0
     return (low, high) if high > low else (low, low + (abs(low) or 1.0))
+
+
+def _few_levels(columns: Sequence[Floats]) -> list[float]:
+    """Return the distinct values in ascending order if there are few; empty otherwise."""
+    values = np.unique(np.concatenate(columns))
+    values = values[np.isfinite(values)]
+    new = np.diff(values, prepend=-np.inf) > _SAME * np.abs(values)
+    return values[new].tolist() if 1 <= np.count_nonzero(new) <= _MOST_LEVELS else []
 
 
 def _noise_of(frame: SceneFrame) -> float:

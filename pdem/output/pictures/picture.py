@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import PdemError, how_to_install
-from pdem.output.pictures.colour_scale import add_bars
+from pdem.output.pictures.edges import sharp_edges
+from pdem.output.pictures.overlay import LINE_COLOUR, add_axes, add_bars, add_scale_bar, add_words
 from pdem.output.summary import body_count, counted
 
 if TYPE_CHECKING:
@@ -22,19 +23,17 @@ if TYPE_CHECKING:
     from pdem.output.pictures.colours import Coloured
     from pdem.output.pictures.scene import SceneFrame, Walls
 
-_LINE_COLOUR = "#2b3440"
 _BACKGROUND_BOTTOM, _BACKGROUND_TOP = "#ffffff", "#dfe6ee"
 _WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
 _PLAIN = 184, 190, 197
 """Colour of particles without a field."""
 _WALL_OPACITY, _INNER_OPACITY = 0.15, 3.0
 _EDGE_OPACITY = 0.35
-_SHARP_EDGE = 30.0
 _VIEW_ANGLE = 25.0
-_FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.8  # below the text
-_SHIFT_LEFT, _SHIFT_DOWN = 0.06, 0.05
+_FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.74  # below the text
+_SHIFT_LEFT, _SHIFT_DOWN = 0.1, 0.05
 _REFERENCE_HEIGHT = 960
-_SHADOW_SAMPLES = 16
+_SHADOW_SAMPLES = 16, 64  # of films and pictures; few samples leave a pattern of dots
 _THINNEST, _THICK = 0.03, 0.5  # radii of tubes over the median radius of particles
 _THICKEST = 99.5  # percentile of forces
 _TUBE_SIDES = 12
@@ -73,6 +72,29 @@ class Camera:
         return (self.lower + self.upper) / 2
 
     @property
+    def above(self) -> Floats:
+        """Unit vector to the top of the picture."""
+        return np.cross(self.direction, self.right)
+
+    @property
+    def right(self) -> Floats:
+        """Unit vector to the right of the picture."""
+        right: Floats = np.cross(self.up, self.direction)
+        return right / np.linalg.norm(right)
+
+    def distance(self, size: tuple[int, int]) -> float:
+        """Return the distance from the centre [m] at which the outline just fits between text and colour bars."""
+        points = self.outline - self.centre
+        tangent = np.tan(np.radians(_VIEW_ANGLE / 2))
+        upright = np.abs(points @ self.above) / (_FILLED_HEIGHT * tangent)
+        sideways = np.abs(points @ self.right) / (_FILLED_WIDTH * tangent * size[0] / size[1])
+        return float((np.maximum(upright, sideways) + points @ self.direction).max())
+
+    def width(self, size: tuple[int, int]) -> float:
+        """Return the width of the picture in the plane through the centre [m]."""
+        return 2.0 * self.distance(size) * float(np.tan(np.radians(_VIEW_ANGLE / 2))) * size[0] / size[1]
+
+    @property
     def up(self) -> Floats:
         """Upward direction of the picture: z, but y in a view along z."""
         along_z = abs(self.direction[2]) > np.cos(np.radians(8))
@@ -93,6 +115,10 @@ class Look:
         Opacity of the walls; None for the default.
     shows_particles : bool
         Whether particles, or contacts, are drawn.
+    axes : bool
+        Whether the directions of x, y and z are drawn.
+    decimals : int or None
+        Decimals of the time [s]; None for four significant digits.
     sampling : int
         Pixels drawn per pixel along each axis: 2 gives smooth edges, 1 takes a third of the time (films).
     """
@@ -102,6 +128,8 @@ class Look:
     walls: Coloured | None = None
     wall_opacity: float | None = None
     shows_particles: bool = True
+    axes: bool = True
+    decimals: int | None = None
     sampling: int = 2
 
     @property
@@ -152,9 +180,12 @@ def draw(frame: SceneFrame, camera: Camera, look: Look) -> NDArray[np.uint8]:
             _add_walls(plotter, frame.walls, camera, look)
         add_bars(plotter, look.scales, look.scale)
         _add_text(plotter, frame, look)
+        add_scale_bar(plotter, camera.width(look.size), look.scale)
+        if look.axes:
+            add_axes(plotter, camera.right, camera.above, look.scale)
         _place_camera(plotter, camera, look)
         if frame.contacts is None and look.shows_particles:
-            _add_shadows(plotter, frame)
+            _add_shadows(plotter, frame, _SHADOW_SAMPLES[look.sampling > 1])
         return _downsampled(plotter.screenshot(return_img=True), look.size)
     finally:
         plotter.close()
@@ -214,22 +245,21 @@ def _add_chains(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) -> 
 
 def _add_walls(plotter: Any, walls: Walls, camera: Camera, look: Look) -> None:
     """Add each wall with its sharp edges: as a tinted, translucent surface, or in the colours of a field."""
+    if not len(walls.facet_wall):
+        return
     lower, upper = walls.vertices.min(axis=0), walls.vertices.max(axis=0)
     margin = 1e-3 * (upper - lower)
-    loops = np.split(walls.facet_vertices, walls.facet_start[1:-1])
     for wall in np.unique(walls.facet_wall):
-        mine = np.flatnonzero(walls.facet_wall == wall)
-        own = [loops[facet] for facet in mine]
-        faces = np.concatenate([np.concatenate(([len(loop)], loop)) for loop in own])
-        surface = import_pyvista().PolyData(walls.vertices - camera.centre, faces=faces)
-        vertices = walls.vertices[np.concatenate(own)]
+        one = walls.only(walls.facet_wall == wall)
+        surface = import_pyvista().PolyData(walls.vertices - camera.centre, faces=one.faces())
+        vertices = walls.vertices[one.facet_vertices]
         inside = (vertices.min(axis=0) > lower + margin) & (vertices.max(axis=0) < upper - margin)
         coloured = look.walls is not None and int(wall) in look.walls.walls
         opacity = _opacity(look, coloured, bool(np.count_nonzero(inside) > 1))
         if opacity == 0.0:
             continue
         if look.walls is not None and coloured:
-            surface.cell_data["colour"] = look.walls.scale.colours(walls.values(look.walls.field)[mine])
+            surface.cell_data["colour"] = look.walls.scale.colours(one.values(look.walls.field))
             plotter.add_mesh(surface, scalars="colour", rgb=True, opacity=opacity, ambient=0.6, diffuse=0.4)
         else:
             colour = _WALL_COLOURS[int(wall) % len(_WALL_COLOURS)]
@@ -249,18 +279,7 @@ def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
     edges = sharp_edges(surface)
     if edges.n_points:
         width = 1.2 * look.scale
-        plotter.add_mesh(edges, color=_LINE_COLOUR, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
-
-
-def sharp_edges(surface: Any) -> Any:
-    """Return the sharp edges and borders of a surface.
-
-    Facets of walls may have inconsistent orientations: they are made consistent first.
-    """
-    turned = surface.clean().compute_normals(
-        point_normals=False, split_vertices=False, consistent_normals=True, non_manifold_traversal=False
-    )
-    return turned.extract_feature_edges(feature_angle=_SHARP_EDGE, non_manifold_edges=False)
+        plotter.add_mesh(edges, color=LINE_COLOUR, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
 
 
 def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
@@ -272,27 +291,19 @@ def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
 
 def _add_text(plotter: Any, frame: SceneFrame, look: Look) -> None:
     """Add title, time and number of particles at the upper left."""
-    state = f"t = {frame.time:.4g} s    {counted(body_count(frame.columns), 'particle')}"
-    lines = [(frame.title, 13), (state, 10)] if frame.title else [(state, 10)]
-    height = 0.97
-    for text, points in lines:
-        height -= 3.2 * points / _REFERENCE_HEIGHT
-        size = round(0.8 * points * look.scale)
-        plotter.add_text(text, position=(0.025, height), viewport=True, font_size=size, color=_LINE_COLOUR)
+    count = body_count(frame.columns)
+    particles = (
+        counted(count, "particle") if frame.total is None else f"{count:,} of {counted(frame.total, 'particle')}"
+    )
+    time = f"{frame.time:.4g}" if look.decimals is None else f"{round(frame.time, look.decimals):.12g}"
+    if frame.title:
+        add_words(plotter, frame.title, (0.025, 0.945), 22 * look.scale)
+    add_words(plotter, f"t = {time} s    {particles}", (0.025, 0.905 if frame.title else 0.945), 16 * look.scale)
 
 
 def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
     """Place the camera so that the whole outline just fits between the text and the colour scale."""
-    right = np.cross(camera.up, camera.direction)
-    right /= np.linalg.norm(right)
-    above = np.cross(camera.direction, right)
-    points = camera.outline - camera.centre
-    tangent = np.tan(np.radians(_VIEW_ANGLE / 2))
-    width, height = look.size
-    upright = np.abs(points @ above) / (_FILLED_HEIGHT * tangent)
-    sideways = np.abs(points @ right) / (_FILLED_WIDTH * tangent * width / height)
-    distance = float((np.maximum(upright, sideways) + points @ camera.direction).max())
-    plotter.camera.position = tuple(camera.direction * distance)
+    plotter.camera.position = tuple(camera.direction * camera.distance(look.size))
     plotter.camera.focal_point = (0.0, 0.0, 0.0)
     plotter.camera.up = tuple(camera.up)
     plotter.camera.view_angle = _VIEW_ANGLE
@@ -300,12 +311,12 @@ def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
     plotter.reset_camera_clipping_range()
 
 
-def _add_shadows(plotter: Any, frame: SceneFrame) -> None:
+def _add_shadows(plotter: Any, frame: SceneFrame, samples: int) -> None:
     """Darken the gaps between spheres (ambient occlusion), which gives depth to a bed."""
     radii = frame.columns["radius"]
     if len(radii):
         typical = float(np.median(radii))
-        plotter.enable_ssao(radius=_SHADOW_RADIUS * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True)
+        plotter.enable_ssao(radius=_SHADOW_RADIUS * typical, bias=0.1 * typical, kernel_size=samples, blur=True)
 
 
 def _downsampled(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:

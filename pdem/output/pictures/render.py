@@ -12,8 +12,10 @@ from pdem.foundation.errors import InputError, PdemError, how_to_install
 from pdem.foundation.files import whole_file
 from pdem.foundation.terminal import ERRORS
 from pdem.output.pictures.colours import Choice, assigned, coloured_particles, coloured_walls
+from pdem.output.pictures.overlay import AXIS_COLOURS
 from pdem.output.pictures.picture import Camera, Look, draw, import_pyvista
 from pdem.output.pictures.scene import nearest_frame, open_scene
+from pdem.output.pictures.scene_parts import PartialScene, cut_plane
 from pdem.output.saving import saving
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
     from pdem.output.pictures.colour_scale import Scale
     from pdem.output.pictures.scene import Scene, SceneFrame
 
@@ -29,8 +32,11 @@ VIEWS: dict[str, tuple[float, float, float]] = {
     "three-quarter": (0.55, -1.0, 0.5),
     "isometric": (1.0, -1.0, 1.0),
     "front": (0.0, -1.0, 0.0),
+    "back": (0.0, 1.0, 0.0),
     "side": (1.0, 0.0, 0.0),
+    "left": (-1.0, 0.0, 0.0),
     "top": (0.0, 0.0, 1.0),
+    "bottom": (0.0, 0.0, -1.0),
 }
 """Directions from the scene towards the camera, by name."""
 
@@ -63,6 +69,14 @@ class LookOptions(TypedDict, total=False):
         with 0 everywhere keep their own colours.
     wall_colour_map, wall_limits
         The same for walls.
+    hide : sequence of str
+        Names of walls that are not drawn, or patterns with ``*``.
+    cut : sequence of str
+        Planes that cut the scene: ``y=0`` leaves out the part between the plane and the camera, ``y<0`` and ``y>0``
+        the part on which this does not hold; ``1,1,0=0.1`` has a normal vector in place of an axis [m]. Particles
+        are not divided: those with centres beyond a plane are left out.
+    axes : bool
+        Whether the directions of x, y and z are drawn.
     wall_opacity : float, optional
         0 hides walls, 1 makes them solid; walls inside other walls are three times as opaque. The default is 0.15, and
         1 for walls with the colours of a field.
@@ -76,12 +90,15 @@ class LookOptions(TypedDict, total=False):
     colour_walls_by: str | None
     wall_colour_map: str
     wall_limits: tuple[float, float] | None
+    hide: Sequence[str]
+    cut: Sequence[str]
+    axes: bool
     wall_opacity: float | None
 
 
 DEFAULT_LOOK = LookOptions(
     size=(1280, 960), particles=True, colour_by=None, colour_map="viridis", limits=None, colour_walls_by=None,
-    wall_colour_map="plasma", wall_limits=None, wall_opacity=None,
+    wall_colour_map="plasma", wall_limits=None, hide=(), cut=(), axes=True, wall_opacity=None,
 )  # fmt: skip
 """Default options of a picture."""
 
@@ -149,13 +166,16 @@ def render(
         _import_imageio()
     report = say or (lambda _: None)
     indices = range(len(scene.times)) if every or ending in FILMS else [_snapshot_index(scene, time, report)]
-    camera = _camera(scene, indices, view, particles=options["particles"])
+    direction = _direction(scene, indices, view)
+    scene = _part_of(scene, options, direction)
+    camera = _camera(scene, indices, direction, particles=options["particles"])
     of_particles, of_walls = assigned(scene.frame(indices[0]), *_choices(options))
     shown = coloured_particles(scene, indices, of_particles)
     walls = coloured_walls(scene, indices, of_walls, beside=shown is not None and options["particles"])
     picture = Look(
-        options["size"], shown, walls, options["wall_opacity"], options["particles"], 1 if ending in FILMS else 2
-    )
+        options["size"], shown, walls, options["wall_opacity"], options["particles"], options["axes"],
+        _decimals(scene.times), 1 if ending in FILMS else 2,
+    )  # fmt: skip
     pictures = (draw(scene.frame(index), camera, picture) for index in _with_progress(indices, report))
     with saving(output):
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -200,6 +220,13 @@ def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], objec
     return index
 
 
+def _decimals(times: Sequence[float]) -> int | None:
+    """Return the decimals that show times [s] to a tenth of their distance; None for a single time."""
+    distances = np.diff(times)
+    positive = distances[distances > 0.0]
+    return max(0, int(np.ceil(1.0 - np.log10(np.median(positive))))) if len(positive) else None
+
+
 def _with_progress(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
     """Yield the snapshots to draw: with a progress line on a terminal, otherwise with a line at every tenth."""
     several = len(indices) > 1
@@ -224,20 +251,32 @@ def _check_colours(choice: Choice) -> None:
         raise InputError(f"limits {limits[0]:g} and {limits[1]:g} leave no range; give the smaller one first")
 
 
-def _camera(
-    scene: Scene, indices: Sequence[int], view: str | tuple[float, float, float] | None, *, particles: bool
-) -> Camera:
-    """Return a camera with a view in which the first and the last frame fit into the picture."""
-    frames = [scene.frame(index) for index in (indices[0], indices[-1])]
+def _direction(scene: Scene, indices: Sequence[int], view: str | tuple[float, float, float] | None) -> Floats:
+    """Return the direction (3,) towards the camera, of length 1, of a view."""
     if view is None:
-        view = "top" if all(map(_is_flat, frames)) else DEFAULT_VIEW
+        view = "top" if all(_is_flat(scene.frame(index)) for index in (indices[0], indices[-1])) else DEFAULT_VIEW
     if isinstance(view, str) and view not in VIEWS:
         raise InputError(f"view {view!r} is unknown; give a direction or one of {', '.join(VIEWS)}")
     direction = np.array(VIEWS[view] if isinstance(view, str) else view, dtype=np.float64)
     length = np.linalg.norm(direction)
     if not 0 < length < np.inf:
         raise InputError(f"view {view} is no direction; give x y z from the scene towards the camera")
-    return Camera(direction / length, np.concatenate([frame.outline(particles=particles) for frame in frames]))
+    found: Floats = direction / length
+    return found
+
+
+def _part_of(scene: Scene, options: LookOptions, direction: Floats) -> Scene:
+    """Return the part of a scene to draw."""
+    planes = [cut_plane(text, direction) for text in options["cut"]]
+    return PartialScene(scene, options["hide"], planes) if options["hide"] or planes else scene
+
+
+def _camera(scene: Scene, indices: Sequence[int], direction: Floats, *, particles: bool) -> Camera:
+    """Return a camera with which the first and the last frame fit into the picture."""
+    frames = [scene.frame(index) for index in (indices[0], indices[-1])]
+    if isinstance(scene, PartialScene):
+        scene.require_something(indices)
+    return Camera(direction, np.concatenate([frame.outline(particles=particles) for frame in frames]))
 
 
 def _is_flat(frame: SceneFrame) -> bool:
@@ -264,7 +303,7 @@ def _write_gif(
     from PIL import Image
 
     bars = [scale.colours(np.linspace(scale.low, scale.high, _OF_A_SCALE)) for scale in scales]
-    fixed = np.concatenate([np.zeros((0, 3), np.uint8), *bars])
+    fixed = np.concatenate([np.array(AXIS_COLOURS, np.uint8), *bars])
     frames = [_of_few_colours(Image.fromarray(picture), fixed) for picture in pictures]
     milliseconds = round(1000 / frames_per_second)
     with saving(output), whole_file(output) as new:

@@ -66,6 +66,11 @@ class Walls:
         fields = {name: column[facets] for name, column in self.fields.items()}
         return Walls(self.vertices, start, loops, self.facet_wall[facets], fields, self.units)
 
+    def faces(self) -> Integers:
+        """Return the facets as pyvista takes them: the number of nodes of each, followed by its nodes."""
+        sides = np.diff(self.facet_start)
+        return np.insert(self.facet_vertices, self.facet_start[:-1], sides)
+
     def values(self, name: str) -> Floats:
         """Return a number per facet (f,): a field, or the length of a vector field.
 
@@ -100,6 +105,10 @@ class SceneFrame:
         SI units of the fields of particles, or of contacts if these are drawn.
     names : dict of str to tuple of str
         Class names for fields with class indices: names of materials.
+    wall_names : tuple of str
+        Names of the walls, by index; empty if they are not known.
+    total : int or None
+        Number of bodies of the whole scene; None if all of them are in the frame.
     """
 
     time: float
@@ -109,6 +118,8 @@ class SceneFrame:
     contacts: dict[str, NDArray[Any]] | None = None
     units: dict[str, str] = field(default_factory=dict)
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    wall_names: tuple[str, ...] = ()
+    total: int | None = None
 
     def has(self, name: str) -> bool:
         """Return whether particles, or contacts if these are drawn, have a field of this name."""
@@ -143,7 +154,7 @@ class SceneFrame:
             raise InputError(text)
         column = np.asarray(columns[_field_of(name)])
         if self.contacts is None and "cluster" in columns:
-            column = _of_bodies(column, columns["cluster"])
+            column = mean_of_bodies(column, columns["cluster"])
         return _lengths(column)
 
     def outline(self, *, particles: bool = True) -> Floats:
@@ -180,7 +191,7 @@ def _lengths(column: NDArray[Any]) -> Floats:
     return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
 
-def _of_bodies(column: NDArray[Any], cluster: Integers) -> NDArray[Any]:
+def mean_of_bodies(column: NDArray[Any], cluster: Integers) -> NDArray[Any]:
     """Return a column (n,) or (n, k) with one value per cluster: the mean of its members, or the least of integers."""
     members = np.flatnonzero(cluster > 0)
     _, body = np.unique(cluster[members], return_inverse=True)
@@ -238,7 +249,8 @@ class SnapshotScene:
         if self._contacts is not None:
             contacts, units = _contacts_at(self._contacts, step.time), UNITS
         title, walls = str(step.attributes.get(_TITLE, "")), walls_at(self._walls, step.time)
-        return SceneFrame(step.time, title, columns, walls, contacts, units, _names_of_classes(step.attributes))
+        materials, wall_names = _names_in_case(step.attributes)
+        return SceneFrame(step.time, title, columns, walls, contacts, units, materials, wall_names)
 
 
 class CheckpointScene:
@@ -252,21 +264,21 @@ class CheckpointScene:
     def frame(self, index: int) -> SceneFrame:
         """Return the only frame."""
         time = self.times[index]
-        title, names = (
-            str(self._checkpoint.attributes.get(_TITLE, "")),
-            _names_of_classes(self._checkpoint.attributes),
-        )
+        attributes = self._checkpoint.attributes
+        materials, wall_names = _names_in_case(attributes)
         columns, walls = self._checkpoint.groups["particles"], walls_at(self._walls, time)
-        return SceneFrame(time, title, columns, walls, names=names)
+        title = str(attributes.get(_TITLE, ""))
+        return SceneFrame(time, title, columns, walls, names=materials, wall_names=wall_names)
 
 
-def _names_of_classes(attributes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the materials, to which index fields refer, from the case in a file."""
+def _names_in_case(attributes: Mapping[str, Any]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the names of the materials, for each field of their indices, and of the walls, from the case in a file."""
     try:
-        materials = tuple(tomllib.loads(str(attributes.get("case", "")))["materials"])
-    except (tomllib.TOMLDecodeError, KeyError):
-        return {}
-    return dict.fromkeys(_OF_MATERIALS, materials)
+        case = tomllib.loads(str(attributes.get("case", "")))
+    except tomllib.TOMLDecodeError:
+        return {}, ()
+    walls = tuple(str(wall.get("name", "")) for wall in case.get("walls", ()))
+    return dict.fromkeys(_OF_MATERIALS, tuple(case["materials"])) if "materials" in case else {}, walls
 
 
 def _contacts_at(path: Path, time: float) -> dict[str, NDArray[Any]]:
