@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,6 +22,18 @@ html_css_files = ["pdem.css"]
 html_show_sourcelink = False
 html_show_copyright = False
 html_copy_source = False
+html_logo = html_favicon = "_static/logo.svg"
+html_baseurl = os.environ.get("PDEM_DOCS_URL", "")  # address of the site, for the pictures of shared links
+
+# Pages link to their source in the repository once pyproject.toml names its address.
+_URLS = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+if repository := _URLS.get("Repository"):
+    html_theme_options = {
+        "source_repository": repository,
+        "source_branch": "main",
+        "source_directory": "docs/",
+        "top_of_page_buttons": ["view", "edit"],
+    }
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -27,12 +41,15 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
     "myst_nb",
+    "cell_listings",
     "column_reference",
     "joined_output",
     "mathml",
     "page_links",
+    "page_meta",
 ]
-exclude_patterns = ["_build", "_extensions", "_static", "**/.ipynb_checkpoints"]
+# The tables of columns in `generated` are parts of a page, no pages that a search should show.
+exclude_patterns = ["_build", "_extensions", "_static", "generated", "**/.ipynb_checkpoints"]
 highlight_language = "none"
 default_role = "py:obj"
 nitpicky = False

@@ -6,6 +6,8 @@ import click
 
 from pdem.cli.common import serial
 
+_GALLERY = "docs/gallery/index.md"
+
 
 @click.command(short_help="Write an example case with comments.")
 @click.argument("name", required=False)
@@ -30,6 +32,7 @@ def _print_examples() -> None:
     click.echo("many runs:")
     for name in study_names():
         click.echo(f"  {name:<{width}}  {study_title(name)}")
+    click.echo(f"pictures, films and run times: the page Gallery of the documentation ({_GALLERY} in the sources)")
 
 
 def _write(name: str, folder: str) -> None:

@@ -20,6 +20,22 @@ _OWN_FILE = re.compile(r'^kind = "python:([^:]+):', re.MULTILINE)
 _COMMANDS = {"repose_sweep": "sweep", "repose_calibration": "calibrate", "sliding_calibration": "calibrate"}
 """The command that runs each example, by name of the example."""
 
+_CHANGES = {
+    "repose_sweep": {
+        "vary.rolling.count": "More values of the rolling friction show whether its effect is a straight line.",
+        "replicas": "More replicas give smaller error bars; each is a run of its own.",
+    },
+    "repose_calibration": {
+        "targets.angle.value": "The slope of your own heap, in degrees.",
+        "targets.angle.uncertainty": "A larger uncertainty of the experiment needs fewer runs.",
+    },
+    "sliding_calibration": {
+        "targets.upward.value": "The rebound speed of your own experiment.",
+        "vary.friction.start": "A different first value: the calibration should end at the same fit.",
+    },
+}
+"""Keys to change next and their effects, by name of the example."""
+
 
 def study_names() -> list[str]:
     """Return the names of the examples with many runs."""
@@ -43,6 +59,11 @@ def study_title(name: str) -> str:
 def study_command(name: str) -> str:
     """Return the command that runs an example: ``"sweep"`` or ``"calibrate"``."""
     return _COMMANDS[name]
+
+
+def study_changes(name: str) -> dict[str, str]:
+    """Return keys of an example with many runs to change next, each with its effect."""
+    return dict(_CHANGES[name])
 
 
 def study_roots() -> dict[str, Root]:

@@ -20,7 +20,7 @@ from pdem.sweeps.examples import study_names, study_text, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-MADE = ("_build", "generated", "jupyter_execute")
+MADE = ("_build", "generated", "jupyter_execute", "gallery")
 FRAMES = Path(__file__).resolve().parents[1] / "cases"
 HERE = "# the line of the block\n"
 FENCE = re.compile(r"(?:<!-- (?P<key>[a-z ]+): (?P<value>.*?) -->\n)?^```(?P<kind>\S*)\n(?P<text>.*?)^```", re.M | re.S)

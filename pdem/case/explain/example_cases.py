@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = (
+    "example_files",
     "example_groups",
     "example_names",
     "example_results",
@@ -84,15 +85,27 @@ def write_example(name: str, folder: str | Path, before: Mapping[str, bytes] | N
     return {path: content is None for path, content in present.items()}
 
 
+def example_files(name: str) -> list[str]:
+    """Return the names of the files of an example: first the case, then its meshes.
+
+    Raises
+    ------
+    CaseError
+        If there is no such example.
+    """
+    text = example_text(name)
+    return [f"{name}.toml", *(file for file in _MESHES if f'"{file}"' in text)]
+
+
 def _contents(name: str, text: str) -> dict[str, bytes]:
     """Return the bytes of each file of an example, by its name; the case is the first."""
-    contents = {f"{name}.toml": text.encode("utf-8")}
+    case, *meshes = example_files(name)
+    contents = {case: text.encode("utf-8")}
     with tempfile.TemporaryDirectory() as folder:
-        for file, make in _MESHES.items():
-            if f'"{file}"' in text:
-                path = Path(folder) / file
-                make().write(path)
-                contents[file] = path.read_bytes()
+        for file in meshes:
+            path = Path(folder) / file
+            _MESHES[file]().write(path)
+            contents[file] = path.read_bytes()
     return contents
 
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from importlib import resources
 
+from pdem.case.explain.example_table import EXAMPLE_TABLE
 from pdem.case.messages import nearest_key_hint
 from pdem.foundation.errors import CaseError
-
-_GROUPS = {
-    "start": ("silo", "hopper", "pouring", "bouncing_sphere", "sliding_sphere", "two_spheres"),
-    "machines": ("drum", "ball_mill", "conveyor", "screw", "sieve", "die_filling", "rotor", "winnowing"),
-    "laboratory": (
-        "repose", "clusters", "wet_sand", "shear_box", "plane_shear", "rough_incline", "piston",
-        "three_point_bending",
-    ),
-    "papers": (
-        "h2_impacts", "h2_continuity", "h2_holes", "h2_sliding", "h2_crease", "h2_facet_changes", "h2_mixer",
-        "disc_jet", "dosta_silo", "dosta_drum", "dosta_impact",
-    ),
-}  # fmt: skip
 
 
 def example_groups() -> dict[str, tuple[str, ...]]:
     """Return the names of the examples of each group, in a good order for reading."""
-    return dict(_GROUPS)
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, example in EXAMPLE_TABLE.items():
+        groups[example.group] = (*groups.get(example.group, ()), name)
+    return groups
 
 
 def example_names() -> list[str]:
@@ -58,8 +50,13 @@ def title_of(text: str) -> str:
 
     A colon between numbers, as in sizes of 1 : 10, does not count.
     """
-    comment = [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")]
-    return re.split(r"(?<!\s):\s|(?<!\d)(?<! al)\.(?:\s|$)", " ".join(comment))[0]
+    return re.split(r"(?<!\s):\s|(?<!\d)(?<! al)\.(?:\s|$)", description_of(text))[0]
+
+
+def description_of(text: str) -> str:
+    """Return the opening comment of a file as one line."""
+    comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(line.removeprefix("#").strip() for line in comments)
 
 
 def example_results(name: str) -> str:

@@ -1,0 +1,339 @@
+"""The table of example cases: group, what to change next, and how the gallery draws each of them.
+
+An example costs a file in ``pdem/case/examples``, whose opening comment is its description, and a row of this table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ExampleRow(NamedTuple):
+    """A row of the table of examples.
+
+    Parameters
+    ----------
+    group : str
+        Heading in ``pdem new --list``.
+    changes : mapping of str to str
+        Settings to try next, as for ``--set``, each with its effect.
+    look : str
+        Options of ``pdem render`` for picture and film.
+    time : float, optional
+        Time of the picture [s]; the last snapshot by default.
+    film : bool
+        Whether the page has a film.
+    shorter : tuple of str
+        Settings of the gallery's run, where the whole case would take much longer than two minutes.
+    """
+
+    group: str
+    changes: Mapping[str, str]
+    look: str = ""
+    time: float | None = None
+    film: bool = False
+    shorter: tuple[str, ...] = ()
+
+
+EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
+    "silo": ExampleRow(
+        "start",
+        {
+            "interactions.grain-grain.friction=0.1": "Smoother grains run out faster.",
+            "particles.0.radius.max=0.006": "Larger grains run out more slowly, and an arch may block the orifice.",
+            "domain.gravity=[0.0, 0.0, -1.62]": "On the moon the silo needs more than twice the time.",
+        },
+        "--limits 0 2",
+        time=0.7,
+        film=True,
+    ),
+    "hopper": ExampleRow(
+        "start",
+        {
+            "particles.0.radius.exponent=-4.0": "More small grains and fewer large ones.",
+            "interactions.grain-steel.friction=0.8": "A rougher cone: grains near the wall follow the others later.",
+        },
+        "--colour-by radius",
+        time=0.3,
+        film=True,
+    ),
+    "pouring": ExampleRow(
+        "start",
+        {
+            "interactions.grain-grain.rolling.friction=0.05": "With less resistance to rolling the heap is flatter.",
+            "insertions.0.mass_rate=0.5": "Half the feed rate: the inlet needs twice the time for the same mass.",
+            "insertions.0.radius.sigma=0.0002": "Grains of nearly one size.",
+        },
+        "--limits 0 1",
+        film=True,
+    ),
+    "bouncing_sphere": ExampleRow(
+        "start",
+        {
+            "interactions.rubber-steel.restitution=0.95": "The sphere rebounds to 0.9 of its height of fall.",
+            "materials.rubber.youngs_modulus=1e7": "A stiffer sphere: shorter impacts, and a shorter time step.",
+        },
+        "--limits 0 3.2",
+        film=True,
+    ),
+    "sliding_sphere": ExampleRow(
+        "start",
+        {
+            "interactions.ball-plate.friction=0.5": "With twice the friction the sphere rolls after half the time.",
+            "particles.0.velocity=[2.5, 0.0, 0.0]": "Half the speed: it rolls after half the time as well.",
+        },
+        "--limits 0 5",
+    ),
+    "two_spheres": ExampleRow(
+        "start",
+        {
+            "interactions.glass-glass.friction=0.0": "Without friction neither sphere spins after the impact.",
+            "particles.1.positions=[[0.03, 0.0, 0.0]]": "Less far off centre: the small sphere is thrown back.",
+        },
+        "--view top",
+    ),
+    "drum": ExampleRow(
+        "machines",
+        {
+            "motions.drum.rotation.rate.rpm=60": "A faster drum throws grains from its lifters.",
+            "interactions.grain-grain.friction=0.8": "Rougher grains: a steeper bed.",
+            "particles.1.radius=0.005": "Sizes that differ less separate less.",
+        },
+        "--view front --colour-by radius",
+        film=True,
+    ),
+    "ball_mill": ExampleRow(
+        "machines",
+        {
+            "motions.drum.rotation.rate.rpm=85": "Near the critical speed the balls fall onto the shell.",
+            "particles.0.fill.count=20": "Fewer balls need less power.",
+            "interactions.ore-ball.restitution=0.2": "More energy is lost in each impact of ball and ore.",
+        },
+        "--view front --colour-by material",
+        film=True,
+    ),
+    "conveyor": ExampleRow(
+        "machines",
+        {
+            "walls.0.surface.velocity=[0.3, 0.0, 0.0]": "On a slower belt the layer is thicker.",
+            "insertions.0.mass_rate=0.4": "Half the feed: a thinner layer.",
+        },
+        "--limits 0 1",
+        film=True,
+    ),
+    "screw": ExampleRow(
+        "machines",
+        {
+            "walls.0.rotation.rate=-24.0": "Twice the speed: less grain is in the screw at the same feed.",
+            "insertions.0.mass_rate=0.5": "Twice the feed: the trough fills to a higher level.",
+            "interactions.grain-steel.friction=0.6": "Rougher steel: the screw needs more torque.",
+        },
+        "--view front --limits 0 0.5",
+        film=True,
+    ),
+    "sieve": ExampleRow(
+        "machines",
+        {
+            "walls.0.oscillation.frequency=25.0": "A faster vibration moves grains to the end sooner.",
+            "insertions.0.mass_rate=0.8": "Twice the feed: more small grains miss the holes.",
+        },
+        "--view front --colour-by radius",
+        film=True,
+    ),
+    "die_filling": ExampleRow(
+        "machines",
+        {
+            "interactions.powder-powder.friction=0.8": "A powder that flows badly fills the die less.",
+            "particles.0.fill.count=1000": "A lower level in the shoe.",
+        },
+        "--view front --limits 0 0.5",
+        time=0.5,
+        film=True,
+    ),
+    "rotor": ExampleRow(
+        "machines",
+        {
+            "motions.rotor.rotation.rate=20.0": "Twice the speed of the blade: compare its torque.",
+            "interactions.grain-grain.friction=0.8": "Rougher grains resist the blade more.",
+        },
+        "--limits 0 0.4",
+        film=True,
+    ),
+    "winnowing": ExampleRow(
+        "machines",
+        {
+            "forces.0.fluid_velocity=[8.0, 0.0, 0.0]": "A stronger wind carries grain into the bin of the chaff, too.",
+            "materials.chaff.density=300.0": "Heavier chaff falls closer to the grain.",
+        },
+        "--view front --colour-by material",
+        time=0.3,
+        film=True,
+    ),
+    "repose": ExampleRow(
+        "laboratory",
+        {
+            "interactions.default.rolling.friction=0.1": "Less resistance to rolling gives a flatter heap.",
+            "materials.grain.friction=0.2": "Smoother grains give a flatter heap.",
+            "walls.1.translation_table.times=[0.0, 0.3]": "A pipe that is lifted fast spreads the grains.",
+        },
+        "--view front --limits 0 0.3",
+        time=0.8,
+        film=True,
+    ),
+    "clusters": ExampleRow(
+        "laboratory",
+        {
+            "interactions.default.friction=0.2": "Less friction: spheres flatten, tetrapods still interlock.",
+            'particles.0.orientation="aligned"': "All tetrapods begin with the same orientation.",
+        },
+        "--view front --limits 0 0.5",
+        film=True,
+    ),
+    "wet_sand": ExampleRow(
+        "laboratory",
+        {
+            "particles.0.liquid=0.002": "Less liquid: smaller bridges, which break sooner.",
+            "interactions.sand-sand.adhesion.surface_tension=0.03": "A liquid with a lower surface tension.",
+        },
+        "--view front --colour-by liquid",
+        film=True,
+    ),
+    "shear_box": ExampleRow(
+        "laboratory",
+        {
+            "walls.1.servo.force=-16.0": "Twice the normal load: compare the shear force.",
+            "interactions.grain-grain.friction=0.2": "Smoother grains shear at a smaller force.",
+        },
+        "--colour-by radius",
+    ),
+    "plane_shear": ExampleRow(
+        "laboratory",
+        {
+            "stages.1.deformation.shear.rate=10.0": "Faster shear: a larger inertial number, and more friction.",
+            "interactions.grain-grain.friction=0.1": "The friction of the flow falls less than that of the grains.",
+        },
+        "--view front --limits 0 0.1",
+        shorter=("time.end=2.0",),
+    ),
+    "rough_incline": ExampleRow(
+        "laboratory",
+        {
+            "stages.1.gravity=[3.36, 0.0, -9.22]": "An inclination of 20 degrees: the flow is slower, or stops.",
+            "interactions.default.friction=0.2": "Smoother grains flow faster.",
+        },
+        "--view front --limits 0 0.5",
+        film=True,
+        shorter=("time.end=0.6",),
+    ),
+    "piston": ExampleRow(
+        "laboratory",
+        {
+            "walls.1.servo.force_table.values=[-20.0, -80.0]": "A larger second load: compare the travel.",
+            "materials.grain.youngs_modulus=2e7": "Stiffer grains yield less, at a shorter time step.",
+        },
+        "--limits 0 0.2",
+    ),
+    "three_point_bending": ExampleRow(
+        "laboratory",
+        {
+            "bonds.cement.tensile_strength.mean=2e6": "Stronger bonds: the beam breaks at a larger load.",
+            "bonds.cement.tensile_strength.modulus=3": "Strengths that scatter more: weak bonds decide.",
+            "walls.2.translation.velocity=[0.0, 0.0, -0.3]": "A faster stamp: waves matter more.",
+        },
+        "--view front --limits 0 1",
+        film=True,
+    ),
+    "h2_impacts": ExampleRow(
+        "papers",
+        {
+            "interactions.ball-boundary.restitution=0.8": "With damping all three spheres rise alike, but less high.",
+            "time.step=1e-4": "Ten times the step: the height of the rebound has a larger error.",
+        },
+    ),
+    "h2_continuity": ExampleRow(
+        "papers",
+        {
+            "materials.ball.youngs_modulus=2e5": "Stiffer spheres: the force is twice as large, and as constant.",
+            "time.step=2e-3": "Twice the step: the force on the path stays the same.",
+        },
+    ),
+    "h2_holes": ExampleRow(
+        "papers",
+        {
+            "interactions.ball-boundary.restitution=0.8": "Less damping: the spheres need longer to come to rest.",
+            "materials.ball.youngs_modulus=1e5": "Softer spheres sink deeper into the holes.",
+        },
+    ),
+    "h2_sliding": ExampleRow(
+        "papers",
+        {
+            'detection.wall_lever_arm="contact"': "The published lever arm, with which the ball rolls less far.",
+            "interactions.ball-boundary.friction=0.6": "With twice the friction they roll after half the time.",
+        },
+    ),
+    "h2_crease": ExampleRow(
+        "papers",
+        {
+            'detection.walls="signed"': "The wall method of pdem: the force has no jump at the crease.",
+            "particles.0.positions=[[-0.25, -1.0, 0.32], [-0.25, 1.0, 0.30]]": "Deeper contacts at the same crease.",
+        },
+    ),
+    "h2_facet_changes": ExampleRow(
+        "papers",
+        {
+            "interactions.ball-boundary.friction=0.1": "The limit of friction is reached sooner.",
+            "time.step=4e-5": "Twice the step: the force over the edges stays continuous.",
+        },
+    ),
+    "h2_mixer": ExampleRow(
+        "papers",
+        {
+            "time.end=2.5": "Two seconds of mixing instead of twenty.",
+            "interactions.grain-steel.friction=0.3": "Smoother steel: the rotor carries fewer grains along.",
+        },
+        "--limits 0 1.5",
+        film=True,
+        shorter=("time.end=0.6",),
+    ),
+    "disc_jet": ExampleRow(
+        "papers",
+        {
+            "particles.0.radius=0.005": "The same jet of 5,000 discs, in a minute or two.",
+            "interactions.disc-disc.restitution=0.9": "Less energy is lost: the sheet along the boundary is thicker.",
+        },
+        "--view front --limits 0 1",
+        film=True,
+        shorter=("particles.0.radius=0.005",),
+    ),
+    "dosta_silo": ExampleRow(
+        "papers",
+        {
+            "materials.m1.youngs_modulus=1e7": "A hundredth of the modulus: ten times as fast, and the flow is alike.",
+            'particles.0.material="m2"': "The second material of the paper.",
+        },
+        "--limits 0 1",
+        shorter=("materials.m1.youngs_modulus=1e7", "particles.0.fill.count=20000", "time.end=0.5"),
+    ),
+    "dosta_drum": ExampleRow(
+        "papers",
+        {
+            "materials.m1.youngs_modulus=1e7": "A hundredth of the modulus of the small spheres is faster.",
+            "walls.0.rotation.rate=-4.0": "Twice the speed: the zones exchange spheres sooner.",
+        },
+        "--view front --colour-by radius",
+        shorter=("materials.m1.youngs_modulus=1e7", "materials.m2.youngs_modulus=5e6", "time.end=0.8"),
+    ),
+    "dosta_impact": ExampleRow(
+        "papers",
+        {
+            "insertions.0.velocity=[0.0, 0.0, -2.5]": "Half the speed: the ball goes less deep.",
+            "materials.m1.youngs_modulus=1e8": "A tenth of the modulus: a third of the steps.",
+        },
+        "--view front --limits 0 1",
+        shorter=("materials.m1.youngs_modulus=1e7", "stages.0.until.latest=0.1", "stages.1.end=0.05"),
+    ),
+}
+"""All examples, by name, in a good order for reading."""
