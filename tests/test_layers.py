@@ -50,7 +50,7 @@ REGISTRIES = ("pdem.features.registry", "pdem.features.rules", "pdem.features.pr
 FLOORS = dict.fromkeys(("kernels", "parameters", "section", "rules", "columns"), "case") | {"preflight": "preflight"}
 # Of bonds also the pairs that a case joins, and their stiffness, since limits of the step follow from them.
 OF_BONDS = "bond_limits", "bond_steps", "bond_stiffness", "kernel", "pair_lists", "potential", "reference", "selection"
-FLOORS |= dict.fromkeys((*OF_BONDS, "strengths"), "case")
+FLOORS |= dict.fromkeys((*OF_BONDS, "shape_bonds", "strengths"), "case")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.engine.walls.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS, FACET_NUMBER, NODE_FIELDS
+from pdem.features.bonds.results.bond_lines import BOND_LINE_FIELDS
 from pdem.features.registry import PARTICLE_FIELDS
 from pdem.foundation.fields import written_fields
 from pdem.output.snapshots.contact_snapshots import contact_fields
@@ -24,6 +25,7 @@ TABLES: dict[str, Sequence[Field]] = {
     "particles": (*written_fields(PARTICLE_FIELDS.values()), CONTACT_COUNT),
     "clusters": CLUSTER_FIELDS,
     "contacts": contact_fields(energies=True, ages=True),
+    "bonds": BOND_LINE_FIELDS,
     "wall_points": NODE_FIELDS,
     "wall_cells": (*FACET_FIELDS, BODY_INDEX, FACET_NUMBER),
     "wall_fields": BODY_FIELDS,

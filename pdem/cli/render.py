@@ -36,9 +36,11 @@ _PIXELS = click.IntRange(16, 20000)
 )
 @click.option("--hide", multiple=True, metavar="WALL", help="Leave out walls of this name or pattern; may be repeated.")
 @click.option("--contacts", is_flag=True, help="Draw force chains in place of particles (needs output.contacts_every).")
+@click.option("--bonds", is_flag=True, help="Draw bonds in place of particles (needs a case with bonds).")
 @click.option(
     "--colour-by",
-    help="Field to colour by; by default speed, for contacts normal_force. A field of walls (wear, pressure, "
+    help="Field to colour by; by default speed, for contacts normal_force, for bonds tensile_stress; fragment gives "
+    "each fragment a colour. A field of walls (wear, pressure, "
     "sliding_power) colours these, and particles have one colour.",
 )
 @click.option("--colour-map", default="viridis", show_default=True, help="Colour map of matplotlib.")

@@ -84,14 +84,18 @@ def _own_words(labels: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str
 @click.option("--time", type=float, help="Simulated time of one snapshot, in s; by default all are written.")
 @click.option("-o", "--folder", help="Folder to write to; by default export in OUTPUT.")
 def export(output: str, kind: str, time: float | None, folder: str | None) -> int:
-    """Write snapshots of particles for other programs: extended XYZ for OVITO, CSV, VTU."""
+    """Write snapshots of particles for other programs: extended XYZ for OVITO, CSV, VTU.
+
+    CSV and VTU also write the bonds of cases with bonds, in files of their own.
+    """
     return serial(lambda: _export(output, kind, time, folder))
 
 
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
+    from pdem.features.bonds.results.bond_lines import UNITS_OF_BONDS
     from pdem.features.registry import PARTICLE_FIELDS
     from pdem.output.saving import saving
-    from pdem.output.snapshots.exports import EXPORTS, SnapshotBox
+    from pdem.output.snapshots.exports import EXPORTS, LINE_EXPORTS, SnapshotBox
     from pdem.run.reading.results import Results
 
     require_results(output, "export")
@@ -106,5 +110,8 @@ def _export(output: str, kind: str, time: float | None, folder: str | None) -> N
         paths.append(target / f"particles-{snapshot.step:09d}{suffix}")
         box = SnapshotBox(*snapshot.box, results.case.domain.periodic)
         write(paths[-1], snapshot.time, snapshot.columns, box, PARTICLE_FIELDS)
+        if kind in LINE_EXPORTS and snapshot.bonds:
+            paths.append(target / f"bonds-{snapshot.step:09d}{suffix}")
+            LINE_EXPORTS[kind](paths[-1], snapshot.bonds, UNITS_OF_BONDS)
     for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
         click.echo(f"wrote {path}")

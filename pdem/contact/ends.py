@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from pdem.contact.walls.storage import Evaluated
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
-REASONS = ("separated", "ruptured", "particle removed", "wall removed")
+REASONS = ("separated", "ruptured", "particle removed", "wall removed", "joined")
 """Reasons for the end of a contact: its bodies have separated; its bodies were apart, and an attraction such as a
-liquid bridge has ruptured; a particle has been removed; the wall has been removed."""
+liquid bridge has ruptured; a particle has been removed; the wall has been removed; two particles have been joined, for
+example by a bond."""
 
-SEPARATED, RUPTURED, PARTICLE_REMOVED, WALL_REMOVED = range(len(REASONS))
+SEPARATED, RUPTURED, PARTICLE_REMOVED, WALL_REMOVED, JOINED = range(len(REASONS))
 
 EVENT = ("first", "second", "wall", "reason")
 """Columns of events: ids of both particles (-1 for a wall), number of the wall (-1 for two particles), reason."""

@@ -33,6 +33,7 @@ _PATIENCE = {"linear": 8, "exponential": 3, "constant": 3, "optimal": 1}
 _WORTHWHILE = 1e-5
 _DIFFERENCE = 1e-5
 _FINE, _COARSE = 4096, 256
+_SAME_SIZE = 1e-9  # relative difference of radii that differ by rounding
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,8 @@ def automatic_cell_sizes(
         return CellSizes(np.empty(0), 0.0, 0.0, 0.0)
     top = 2.0 * float(radii.max()) + skin
     effective = radii + 0.5 * skin
-    table = sample_table(effective, _COARSE, counts) if effective.min() < effective.max() else SampleMoments(effective)
+    differ = float(effective.max()) > float(effective.min()) * (1.0 + _SAME_SIZE)
+    table = sample_table(effective, _COARSE, counts) if differ else SampleMoments(effective)
     if not 0.0 < density < math.inf:
         return CellSizes(np.array([top]), math.nan, math.nan, math.nan)
     problem = _Problem(table, density, dimension, overhead, direction, "rows", "search-box")

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from pdem.contact.walls.storage import Evaluated
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.engine.box.feature_stress import BoxForces
     from pdem.engine.energy_terms import EnergyTerm
     from pdem.engine.id_pairs.pairs_by_id import PairTable
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
+    from pdem.engine.views.pair_forces import PairForces
     from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.foundation.fields import Field
     from pdem.numerics.sums import ExactSums
@@ -68,6 +70,8 @@ class Feature:
         Terms of the energy balance that it may have, see `pdem.engine.energy_terms`.
     fields : tuple of Field
         Its fields of particles, in cases that have it, see `fields_in`.
+    snapshot_fields : tuple of Field
+        Fields of particles that it computes for snapshots alone, in cases that have it, see `snapshot_values`.
     table_fields : tuple of str
         Fields of the general table that only this feature uses, see `uses_table_fields`.
     """
@@ -78,6 +82,7 @@ class Feature:
     tables: ClassVar[tuple[StateTable, ...]] = ()
     energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
+    snapshot_fields: ClassVar[tuple[Field, ...]] = ()
     table_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -123,6 +128,14 @@ class Feature:
 
     def change_stage(self, system: System) -> None:
         """Apply the changes of a stage that has just begun, between two steps. Collective, with up-to-date columns."""
+
+    def add_pairs(self, system: System) -> bool:
+        """Add pairs to its tables at the beginning of a stage; return, the same on all ranks, whether it did.
+
+        Collective, with up-to-date columns of particles. Lists are built after it. Contacts between particles of pairs
+        without contact end, see `pdem.engine.id_pairs.pairs_by_id.NO_CONTACT`.
+        """
+        return False
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of its groups of a checkpoint, the present ones among `tables`."""
@@ -203,6 +216,22 @@ class Feature:
         Called after `evaluate_forces` for the kick that ends the step, and again if `forces_change`.
         """
 
+    def pair_forces(self, system: System, *, present: bool) -> PairForces | None:
+        """Return its forces between pairs of particles that this rank counts, for stress; None without such forces.
+
+        Exactly one rank counts a pair. The forces are those of the last step, or `present` ones: evaluated at the
+        present positions and velocities. Only for features that have forces.
+        """
+        return None
+
+    def box_forces(self, system: System) -> BoxForces | None:
+        """Return its forces at present for the stress of a box that deforms, part of this rank; None without forces.
+
+        The box reads them between two steps if it is driven by stress. The feature adds the work of the box on them to
+        the term ``box_work`` of `RankContacts.ended_energies`.
+        """
+        return None
+
     def forces_change(self, system: System, dt: float) -> bool:
         """Finish the step after its last kick; return whether its forces have changed for the begin of the next step.
 
@@ -214,6 +243,13 @@ class Feature:
     def pair_tables(self) -> tuple[PairTable, ...]:
         """Its tables of pairs of particles by ids, constant during a run, see `pdem.engine.id_pairs`."""
         return ()
+
+    def new_contacts(self, system: System) -> PairRecords | None:
+        """Return contacts between particles that begin with the lists that are being built, once; None for none.
+
+        Both ranks of a contact return it. It ends at once if its particles are no candidates for contact.
+        """
+        return None
 
     def on_remove_pairs(self, system: System, table: PairTable, ends: Booleans) -> None:
         """Account for pairs of a table that end with removed particles, marked in an array (n,)."""
@@ -281,6 +317,15 @@ class Feature:
 
     def after_pairs(self, system: System, runs: Integers) -> None:
         """Read the contacts between particles after workers have evaluated some or all of them in a step."""
+
+    @classmethod
+    def snapshot_fields_in(cls, case: CaseData) -> tuple[Field, ...]:
+        """Return its `snapshot_fields` in the snapshots of a case: all if the case has its section."""
+        return cls.snapshot_fields if getattr(case, cls.name, None) else ()
+
+    def snapshot_values(self, system: System) -> dict[str, NDArray[Any]]:
+        """Return the values of its `snapshot_fields` for the owned particles, by name. Collective."""
+        return {}
 
     @property
     def facet_fields(self) -> tuple[Field, ...]:

@@ -49,11 +49,18 @@ class StateTable(NamedTuple):
         Columns that sort its rows if they are distributed over ranks; empty if every rank has all rows.
     observes : bool
         Whether it does not influence the motion, and is left out of the digest of the motion.
+    motion : tuple of str
+        Columns by which two runs are compared step by step (`pdem compare --first`): they describe the motion as the
+        positions of particles do, and no parameters. Empty for a group that is not compared.
+    row : str
+        Words for a row before its keys, such as ``bond of particles``.
     """
 
     name: str
     keys: tuple[str, ...] = ()
     observes: bool = False
+    motion: tuple[str, ...] = ()
+    row: str = ""
 
 
 class Features:

@@ -118,7 +118,7 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
     Amounts that contacts exchange (`pdem.engine.quantum_field`) are rounded down to whole quanta.
     Rank 0 owns the particles until they migrate. Lists have to be rebuilt.
     """
-    numbers = numbers_of_members(system.clusters, columns)
+    numbers = numbers_of_members(system.case, columns)
     total = int(numbers.sum())
     ids = system.progress.issue_ids(total) + np.cumsum(numbers) - numbers
     system.lists.count_change(total)

@@ -283,6 +283,9 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
         particles.column("position"), system.lists.reach, particles.count + particles.ghosts
     )
     leave_out_pairs(system, near)
+    for feature in system.features:
+        if (begun := feature.new_contacts(system)) is not None:
+            system.contacts.pairs.add(begun, particles)
     system.contacts.pairs.take_candidates(near, particles, system.contacts.ended_energies)
     phases.lap("detect")
     list_facets(system, walls)

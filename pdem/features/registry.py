@@ -55,11 +55,14 @@ ROW_KEYS = state.ROW_KEYS | row_keys(FEATURES)
 OBSERVING = observing(FEATURES)
 """Groups of a checkpoint that do not influence the motion."""
 
+COMPARED = {table.name: table for one in FEATURES for table in one.tables if table.motion}
+"""Groups of features that are compared step by step to find the first difference of two runs."""
+
 TERMS = EnergyTerms(FEATURES)
 """All terms of the energy balance."""
 
-PARTICLE_FIELDS = with_further(field for one in FEATURES for field in one.fields)
-"""All fields of particles in any case, by name."""
+PARTICLE_FIELDS = with_further(field for one in FEATURES for field in (*one.fields, *one.snapshot_fields))
+"""All fields of particles in snapshots of any case, by name."""
 
 
 def fields_of_features(case: CaseData) -> tuple[Field, ...]:

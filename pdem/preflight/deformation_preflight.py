@@ -11,7 +11,7 @@ import numpy as np
 from pdem.case.deformation import AXES, deformation_in, deformations, deforms
 from pdem.case.groups.group_sizes import largest_cluster_reach
 from pdem.case.groups.shapes import has_clusters
-from pdem.case.rules.deformation_rules import contacts_may_pull
+from pdem.case.rules.deformation_rules import grains_may_pull
 from pdem.case.timestep import contact_force, spring_of
 from pdem.numerics.sums import ExactSums
 from pdem.preflight.findings import Finding
@@ -139,9 +139,12 @@ def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Itera
 
 
 def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
-    """Warn of stresses that exceed the capacity of contacts at the largest overlap, for grains of the mean radius."""
+    """Warn of stresses that exceed the capacity of contacts at the largest overlap, for grains of the mean radius.
+
+    Bonds may bear more than contacts.
+    """
     wanted = max((abs(stress) for _, one in deformations(case) for stress in one.stresses), default=0.0)
-    if not particles.count or wanted <= 0.0 or has_clusters(case):
+    if not particles.count or wanted <= 0.0 or has_clusters(case) or case.bonds:
         return
     radius, materials = float(particles.radii.mean()), sorted({group.material for group in case.particles})
     overlap = case.limits.largest_overlap * radius
@@ -166,13 +169,13 @@ def _too_much_tension(case: Case, particles: Population) -> Iterator[Finding]:
     """Warn of tensions above the strength of adhesion, if all contacts were as strong as between the smallest grains.
 
     The strength is Rumpf's for the densest packing. Along a single axis it is multiplied by the dimension, the strength
-    if all contacts were along this axis.
+    if all contacts were along this axis. Bonds may bear more than contacts.
     """
     dimension = case.domain.dimension
     tensions = [-one.mean_stress for _, one in deformations(case) if one.mean_stress is not None]
     axes = [axis for _, one in deformations(case) for axis in one.axes.values()]
     tensions += [-axis.stress / dimension for axis in axes if axis.stress is not None]
-    if max(tensions, default=0.0) <= 0.0 or not particles.count or has_clusters(case):
+    if max(tensions, default=0.0) <= 0.0 or not particles.count or has_clusters(case) or case.bonds:
         return
     radius, materials = float(particles.radii.min()), sorted({group.material for group in case.particles})
     pairs = combinations_with_replacement(materials, 2)
@@ -195,7 +198,7 @@ def _too_much_shear(case: Case) -> Iterator[Finding]:
     Without tensile contact forces no principal stress is a tension: the square of the shear stress is at most the
     product of the pressures along both axes, which hardly differ in shear (da Cruz et al. 2005).
     """
-    if contacts_may_pull(case):
+    if grains_may_pull(case):
         return
     for where, one in deformations(case):
         if one.shear is None or one.shear.stress is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.groups.flexible import FLEXIBLE_COLUMNS
 from pdem.case.groups.initial import INITIAL_COLUMNS
 from pdem.case.messages import Problem, shown_key
 from pdem.case.rules.checks import contact_pair_problems, contact_pairs, density_problems, periodic_width_problems
@@ -90,6 +91,12 @@ def given_particles(
             "particles['cluster']: spheres given by a script are single ones; make clusters by the case "
             "([[particles]] shape = ...), and leave the column out"
         )
+    for name in FLEXIBLE_COLUMNS:
+        if columns.get(name, np.zeros(0)).any():
+            raise InputError(
+                f"particles[{name!r}]: spheres given by a script are single ones; make flexible particles by the case "
+                "([[particles]] shape = ...), and leave the column out"
+            )
     if columns.get("fixed", np.zeros(0)).any():
         raise InputError(
             "particles['fixed']: particles given by a script move; fix those of the case ([[particles]] fixed = true), "

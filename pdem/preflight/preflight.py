@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.groups.flexible import FLEXIBLE
 from pdem.case.groups.group_sizes import largest_cluster_reach, sphere_limits
 from pdem.case.sections.general import OUTPUT_SHARES
 from pdem.case.sections.wall_shapes import ShapeWall
@@ -213,8 +214,9 @@ def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     given = {name: columns[name] for name in ("id", "radius", "position")}
     # fixed particles count as one body, which may overlap itself
     none = np.zeros(len(columns["id"]), np.int64)
-    given["cluster"] = np.where(columns.get("fixed", none) != 0, -1, columns.get("cluster", none))
-    # a cluster's members are on the owner of its centre, at a distance up to the reach of the cluster
+    bodies = columns.get("cluster", none) + columns.get(FLEXIBLE, none)  # no sphere belongs to both
+    given["cluster"] = np.where(columns.get("fixed", none) != 0, -1, bodies)
+    # the spheres of a shape are on the owner of its centre, at a distance up to the reach of the shape
     rows, ranks = over.near(particles["position"], 2.0 * particles["radius"] + largest_cluster_reach(case))
     away = ranks != over.rank
     copies = over.route({name: column[rows[away]] for name, column in given.items()}, ranks[away])

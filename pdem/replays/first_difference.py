@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.case.differences import differences
 from pdem.case.laws import law_of
 from pdem.engine.ranks import on_first
+from pdem.features.registry import COMPARED
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
@@ -133,8 +134,10 @@ def _accounts(reader: CheckpointReader) -> set[str]:
 
 
 def _columns_differ(a: Origin, b: Origin) -> bool:
-    """Return whether the states of two runs have different columns, so that their digests cannot be compared."""
+    """Return whether digests cannot decide: the states have different columns, or columns that are not compared."""
     readers = [CheckpointReader(next(iter(one.checkpoints.values()))) for one in (a, b)]
+    if any(group in COMPARED for one in readers for group in one.layout):
+        return True
     names = [{(group, name) for group, some in one.layout.items() for name in some} for one in readers]
     return names[0] != names[1]
 

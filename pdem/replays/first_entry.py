@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.features.registry import COMPARED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -22,11 +24,11 @@ _ORDER = (
 
 _KEYS = {
     "particles": ("id",), "clusters": ("number",), "contacts": ("lower", "higher"), "wall_contacts": ("id",),
-    "driven_walls": ("wall",),
+    "driven_walls": ("wall",), **{name: table.keys for name, table in COMPARED.items()},
 }  # fmt: skip
 _WORDS = {
     "particles": "particle", "clusters": "cluster", "contacts": "contact of particles", "wall_contacts": "particle",
-    "driven_walls": "driven wall",
+    "driven_walls": "driven wall", **{name: table.row for name, table in COMPARED.items()},
 }  # fmt: skip
 _AXES = "xyz"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.engine.state import local_groups, tables_of
 from pdem.engine.walls.driven_walls import GROUP
-from pdem.features.registry import OBSERVING
+from pdem.features.registry import COMPARED, OBSERVING
 from pdem.output.checkpoints.content_digest import Layout, content_digest_of_tables
 from pdem.output.hdf5.parallel_hdf5 import RowTable, block_checksums
 
@@ -37,10 +37,13 @@ def shared_columns(a: Layouts, b: Layouts, accounts: Collection[str]) -> dict[st
         Columns of contacts that hold energies, which do not affect the motion.
     """
     found = {}
-    for group in GROUPS:
+    for group in (*GROUPS, *COMPARED):
         mine, other = a.get(group, {}), b.get(group, {})
+        only = COMPARED[group].motion if group in COMPARED else mine
         names = [
-            name for name in mine if name in other and name not in accounts and _form(mine[name]) == _form(other[name])
+            name
+            for name in mine
+            if name in only and name in other and name not in accounts and _form(mine[name]) == _form(other[name])
         ]
         if names:
             found[group] = names

@@ -25,7 +25,6 @@ from pdem.engine.start import NewSystem
 from pdem.engine.state import initial_groups, spread_state
 from pdem.engine.walls.driven_walls import driven_reports
 from pdem.engine.walls.wall_output import loads_of_walls
-from pdem.features.bonds.feature import Bonds
 from pdem.features.insertions.feature import Insertions
 from pdem.features.registry import FEATURES, ROW_KEYS, fields_of_features
 from pdem.features.sensors.feature import Sensors
@@ -237,21 +236,6 @@ class Simulation(Scripting):
         ``material`` (n,). Members follow from these columns; values written here take effect from the next step on.
         """
         return Clusters(NO_SHAPES) if self.system.clusters is None else self.system.clusters.table
-
-    @property
-    def bonds(self) -> dict[str, NDArray[Any]] | None:
-        """All bonds since the begin of the run, sorted by ids, on the first rank; None on others. Collective.
-
-        ``ids`` (n, 2) of both particles, ``bond`` (n,) its name in the case, ``length`` [m], ``energy`` [J],
-        ``stress``, over the strength, and ``broken_at`` [s], NaN of those that are whole. Broken ones have the energy
-        with which they broke, and NaN as length and stress.
-
-        Raises
-        ------
-        InputError
-            If the case has no bonds.
-        """
-        return self.system.features.get(Bonds).all_of(self.system)
 
     def advance(self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None) -> int:
         """Take time steps; return the number of the signal that stopped them, or 0. Collective.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats
     from pdem.particles.drum_surfaces import FreeSurface
     from pdem.particles.heaps import Flank
-    from pdem.run.reading.results import Results, Snapshot
+    from pdem.run.reading.results import Results
+    from pdem.run.reading.snapshot import Snapshot
     from pdem.sweeps.measure_sections import AngleOfRepose, DynamicAngle
 
 FLAT, UNEVEN = 0.3, 0.7

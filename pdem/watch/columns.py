@@ -37,6 +37,13 @@ _CONTACTS = {
     "wall_contacts": "contacts with walls",
     "contacts_per_particle": "mean number of contacts of a particle",
     "largest_overlap": "largest overlap over the smaller radius of its contact",
+    "bonds": "number of bonds",
+    **{
+        f"bonds_broken_{mode}": f"number of bonds that {mode} has broken, since the beginning"
+        for mode in ("tension", "shear", "bending", "twist")
+    },
+    "fragments": "number of fragments: groups of particles that bonds join, and spheres that have lost all bonds",
+    "largest_fragment": "largest mass of a fragment",
 }
 _ENERGIES = {
     "translation": "kinetic energy of particles",
@@ -66,7 +73,7 @@ _ENERGIES = {
     "residual": "error of the balance of all these energies",
 }
 _STRESS = {
-    "contact_stress_": "stress by the forces of contacts; pressure is positive",
+    "contact_stress_": "stress by the forces of contacts and bonds; pressure is positive",
     "kinetic_stress_": "stress by the velocities of particles relative to their mean",
     "stress_": "contact and kinetic stress; pressure is positive",
     "pressure": "mean of the normal stresses",

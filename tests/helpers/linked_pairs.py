@@ -7,6 +7,7 @@ import numpy as np
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
+from pdem.engine.id_pairs.pair_places import pair_box
 from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT, PairTable
 from pdem.foundation.fields import Field, Ghosted
 
@@ -84,7 +85,7 @@ class Links(Feature):
         table, own = self.table, system.particles
         rows = own.count + own.ghosts
         packed = system.contacts.pairs.rows_to_share(own)
-        table.follow(packed, system.constants.periods)
+        table.follow(packed, pair_box(system))
         i, j = table.rows.T
         branch = packed[j, :3] - packed[i, :3] + table.shift
         x, y, z = branch.T

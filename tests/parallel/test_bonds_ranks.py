@@ -132,3 +132,39 @@ def test_removed_and_inserted_spheres(ranks):
         assert ends[0][1] == ends[1][1]
         assert not np.isin(ends[0][0]["bonds"]["lower"], np.arange(0, 96, 7)).any()
     patient_barrier(comm)
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=500)
+def test_bonds_of_a_stage_have_the_same_bits(ranks):
+    """Turning and touching spheres are bonded at the beginning of a stage, also across cuts and after a restart."""
+    more = f"""{MORE}stage = "cement"
+[[stages]]
+name = "fall"
+end = 3e-5
+[[stages]]
+name = "cement"
+[decomposition]
+method = "{"bisection" if ranks % 2 else "slabs"}"
+balance = "always"
+"""
+    comm, case = communicator(), bonded_case(more, step=5e-7)
+    particles = block()
+    particles["angular_velocity"][:] = particles["velocity"] * 300.0
+    shared = given(case, comm, particles)
+    shared.advance(30)
+    middle = comm.bcast(state(shared))
+    shared.advance(100)
+    found, energies = state(shared), shared.energies()
+    again = pdem.Simulation(case, comm if ranks % 2 else None, state=middle)
+    again.advance(100)
+    ended = state(again)
+    if comm.rank == 0:
+        alone = given(case, None, particles)
+        alone.advance(130)
+        expected = state(alone)
+        require_same_bits(found, expected)
+        require_same_bits(ended, expected)
+        assert energies == alone.energies()
+        assert energies["stages"] > 0.0
+        assert len(found["bonds"]["lower"]) > 50
+    patient_barrier(comm)

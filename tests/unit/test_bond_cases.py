@@ -22,6 +22,7 @@ from pdem.features.bonds.section import NormalStrength, WeibullStrength
 from pdem.features.bonds.selection import select_bonds
 from pdem.features.bonds.strengths import TENSILE_STREAM, scattered
 from pdem.foundation.errors import CaseError
+from pdem.preflight.deformation_preflight import deformation_findings
 from pdem.preflight.population import Population
 
 GRAIN = {"density": 2500.0, "youngs_modulus": 1e7, "poisson_ratio": 0.2}
@@ -105,15 +106,27 @@ def test_a_gap_is_needed_and_belongs_to_between(tmp_path):
 def test_what_cannot_be_together_with_bonds_is_refused(tmp_path):
     shapes = {"pair": {"spheres": [[0.0, 0.0, 0.0, 1e-3], [1e-3, 0.0, 0.0, 1e-3]]}}
     groups = [{"material": "grain", "shape": "pair", "positions": PLACES[:1]}]
-    with pytest.raises(CaseError, match="is rigid already, and bonds join spheres"):
+    with pytest.raises(CaseError, match=r"is rigid already, and bonds\.cement joins single spheres of grain"):
         pdem.Case.from_text(
             tomli_w.dumps(document(tmp_path, {"cement": USUAL}, shapes=shapes, particles=groups)), tmp_path
         )
-    domain = {
-        "lower": [-0.02] * 3, "upper": [0.02] * 3, "periodic": [True] * 3, "deformation": {"x": {"strain_rate": 1.0}},
+
+
+def test_bonds_may_carry_what_loose_grains_cannot(tmp_path):
+    """Tension and shear without pressure are targets of a box with bonds, and of no box without."""
+    deformation = {
+        "x": {"stress": -1e7}, "shear": {"velocity_along": "x", "gradient_along": "y", "stress": 1e7},
+        "mean_stress": 0.0,
     }  # fmt: skip
-    with pytest.raises(CaseError, match="cannot be used with bonds"):
-        pdem.Case.from_text(tomli_w.dumps(document(tmp_path, {"cement": USUAL}, domain=domain)), tmp_path)
+    domain = {
+        "lower": [-0.02] * 3, "upper": [0.02] * 3, "periodic": [True] * 3, "deformation": deformation,
+    }  # fmt: skip
+    bonded = document(tmp_path, {"cement": USUAL}, domain=domain)
+    case = pdem.Case.from_text(tomli_w.dumps(bonded), tmp_path)
+    findings = list(deformation_findings(case, Population(initial_particles(case)), 1e-7))
+    assert [one.level for one in findings] == ["info"]
+    with pytest.raises(CaseError, match=r"is a tension, which grains without adhesion cannot bear.*, or bonds"):
+        pdem.Case.from_text(tomli_w.dumps({**bonded, "bonds": {}}), tmp_path)
 
 
 def test_pairs_within_the_gap_are_joined(tmp_path):

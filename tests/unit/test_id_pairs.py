@@ -9,22 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pdem.containers.box_shape import UPRIGHT
 from pdem.containers.group import OneRank
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import SEGMENTS, NearPairs
 from pdem.engine.id_pairs.by_particle import pairs_of_particles
 from pdem.engine.id_pairs.no_contact import leave_out
+from pdem.engine.id_pairs.pair_places import FAR_SHARE, PairBox
 from pdem.engine.id_pairs.pairs_by_id import PairTable
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field
 from pdem.foundation.packed_row import PACKED
+from pdem.motion.moving_box import BoxState, MovingBox
 
 FIELDS = (
     Field("length", np.float64, (), "m", "length"),
     Field("bits", np.int64, (2,), "1", "whole numbers"),
     Field("frame", np.float64, (3, 3), "1", "frame", default=0.5),
 )
-UPRIGHT = np.zeros(3), np.zeros(3)
+OPEN = PairBox(np.zeros(3), np.zeros(3))
 
 
 def particles_of(ids, position=None):
@@ -124,7 +127,7 @@ def test_only_marked_pairs_are_left_out(some, rows, owned, seed):
 def test_the_higher_end_is_the_nearest_image(places, periodic):
     position = np.array(places).reshape(2, 3) * [2.0, 1.0, 4.0]
     period = np.where(periodic, [2.0, 1.0, 4.0], 0.0)
-    box = period, np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
+    box = PairBox(period, np.divide(1.0, period, out=np.zeros(3), where=period > 0.0))
     table = PairTable("links")
     table.replace(np.array([3]), np.array([7]), {})
     missing, longest = table.find_rows(particles_of([3, 7], position), np.array([0, 1]), box)
@@ -138,6 +141,37 @@ def test_the_higher_end_is_the_nearest_image(places, periodic):
     assert (np.abs(branch) <= limit * (1.0 + 1e-12)).all()
     shift = np.divide(table.shift[0], period, out=np.zeros(3), where=period > 0.0)
     assert (shift == np.round(shift)).all()
+
+
+coordinates = st.lists(st.floats(0.0, 0.999), min_size=3, max_size=3)
+axes_of_shear = st.sampled_from([(UPRIGHT, UPRIGHT), (0, 1), (1, 0), (2, 1), (0, 2)])
+
+
+@given(coordinates, coordinates, axes_of_shear, st.floats(-3.0, 3.0), st.floats(-2.0, 2.0))
+def test_images_in_a_box_that_deforms(first, second, axes, lean, rate):
+    """The shift and its velocity, beside the shape of the box and a difference in time."""
+    box = MovingBox(np.zeros(3), np.array([2.0, 1.0, 4.0]), (True, True, True), 1e-3, *axes)
+    shear = 0.0 if axes == (UPRIGHT, UPRIGHT) else rate
+    box.load_state(BoxState(0, [2.0, 1.0, 4.0], [0.3, -0.2, 0.1], lean, 0.7 * shear))
+    before, shape, after = (box.shape(step) for step in (0, 1, 2))
+    position = np.array([first, second]) * shape.period
+    table = PairTable("links")
+    table.replace(np.array([3]), np.array([7]), {})
+    images = PairBox(np.zeros(3), np.zeros(3), box.images(1))
+    _, longest = table.find_rows(particles_of([3, 7], position), np.array([0, 1]), images)
+    packed = np.zeros((2, PACKED))
+    packed[:, :3] = position
+    table.follow(packed, images)
+    branch, way = position[1] - position[0] + table.shift[0], position[1] - position[0]
+    turns = np.round(np.linalg.solve(shape.vectors.T, table.shift[0]))
+    np.testing.assert_allclose(table.shift[0], turns @ shape.vectors, atol=1e-12)
+    half = np.abs(branch) / shape.period
+    assert half.max() < 0.5 + 1e-9
+    if half.max() < 0.5 - 1e-9:
+        np.testing.assert_allclose(branch, shape.nearest(way[None])[0], atol=1e-12)
+    assert table.far[0] == (half.max() > FAR_SHARE) or abs(half.max() - FAR_SHARE) < 1e-9
+    np.testing.assert_allclose(table.drift[0], turns @ (after.vectors - before.vectors) / 2e-3, atol=1e-9)
+    assert longest == pytest.approx(math.sqrt(branch @ branch), rel=1e-12, abs=1e-300)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +199,7 @@ def test_columns_have_numbers_of_eight_bytes():
 def test_pairs_that_stay_keep_their_rows():
     table = PairTable("links")
     table.replace(np.array([0, 0, 1]), np.array([1, 2, 2]), {})
-    table.find_rows(particles_of([2, 1]), np.array([-1, -1, 1, 1, 0, 0]), UPRIGHT)
+    table.find_rows(particles_of([2, 1]), np.array([-1, -1, 1, 1, 0, 0]), OPEN)
     table.keep(np.array([True, False, True]))
     assert table.rows.tolist() == [[-1, 1], [1, 0]]
     assert table.of_particles.starts.tolist() == [0, 1, 3]

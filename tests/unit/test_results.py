@@ -152,8 +152,8 @@ def test_what_notebooks_show(run, monkeypatch):
         "Case('thirty <grains>': 0.004 s, 2 materials, 2 interactions, 1 insertions, 1 walls)"
     )
     drawn = []
-    monkeypatch.setattr("pdem.output.notebook.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
-    monkeypatch.setattr("pdem.run.reading.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
+    for module in ("output.notebook", "run.reading.results", "run.reading.snapshot"):
+        monkeypatch.setattr(f"pdem.{module}.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
     results = pdem.Results(folder)
     last = results[-1]
     snapshot = last._repr_html_()

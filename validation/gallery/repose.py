@@ -14,7 +14,7 @@ from validation.gallery.bulk_runs import example_run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.run.reading.results import Snapshot
+    from pdem.run.reading.snapshot import Snapshot
     from pdem.verification.study import Notebook
 
 ROLLING_FRICTIONS = (0.0, 0.1, 0.3)

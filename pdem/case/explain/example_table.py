@@ -246,6 +246,15 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
         "--view front --limits 0 1",
         film=True,
     ),
+    "straw": ExampleRow(
+        "laboratory",
+        {
+            "bonds.stem.youngs_modulus=3e5": "Softer stems: the straws bend more, and lie closer.",
+            "bonds.stem.damping_ratio=0.3": "Stems that come to rest sooner after they have been bent.",
+        },
+        "--colour-by flexible",
+        film=True,
+    ),
     "h2_impacts": ExampleRow(
         "papers",
         {

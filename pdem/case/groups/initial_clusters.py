@@ -1,4 +1,4 @@
-"""Clusters of spheres in the initial particles of a case."""
+"""Particles of several spheres, rigid clusters and flexible particles, among the initial particles of a case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.groups.shapes import has_clusters, member_count, shapes_of
+from pdem.case.groups.flexible import FLEXIBLE_COLUMNS, without_flexible
+from pdem.case.groups.shapes import has_clusters, has_flexible, member_count, shapes_of, used_shapes
 from pdem.case.laws import material_properties
 from pdem.case.sections.shapes import RandomTurn, ShapeTurn
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
@@ -47,8 +48,8 @@ def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) 
 
 
 def orientations_of(case: Case, groups: Sequence[PlacedGroup]) -> Table:
-    """Return number of the shape and orientation of all particles; nothing without clusters."""
-    if not has_clusters(case):
+    """Return number of the shape and orientation of all particles; nothing without shapes."""
+    if not used_shapes(case):
         return {}
     names, shape, orientation = list(case.shapes), [], []
     for group, section in zip(groups, case.particles, strict=True):
@@ -81,7 +82,7 @@ def orientations(
 
 
 def with_members(case: Case, table: Table) -> ParticleTable:
-    """Return particles in which the members of clusters replace the clusters, sorted by id."""
+    """Return particles in which their spheres replace the particles of several spheres, sorted by id."""
     shape = table.pop("shape", None)
     orientation = table.pop("orientation", None)
     if shape is None or orientation is None:
@@ -94,9 +95,14 @@ def with_members(case: Case, table: Table) -> ParticleTable:
     single["image"] = np.zeros((len(single["id"]), 3), np.int32)
     if "fixed" in table:
         clusters = _without_fixed(members, clusters, table["fixed"][is_cluster])
+    if has_flexible(case):
+        clusters = without_flexible(case, members, clusters)
+        single |= {name: np.zeros(len(single["id"]), np.int64) for name in FLEXIBLE_COLUMNS}
     joined = {name: np.concatenate((column, members[name])) for name, column in single.items()}
     order = np.argsort(joined["id"])
-    return ParticleTable({name: column[order] for name, column in joined.items()}, clusters)
+    return ParticleTable(
+        {name: column[order] for name, column in joined.items()}, clusters if has_clusters(case) else {}
+    )
 
 
 def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) -> Table:

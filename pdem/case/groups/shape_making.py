@@ -42,6 +42,8 @@ def made_shape(section: Shape, path: Path | None, stamp: int | None) -> tuple[Cl
     found = _spheres(section, path)
     solids, wanted = mass_rules(found), section.mass_properties
     rule: str = "given" if isinstance(wanted, GivenMass) else wanted
+    if section.bonds is not None:
+        rule = "sum"  # each sphere has its own mass
     if isinstance(wanted, GivenMass):
         solids["given"] = _given(wanted)
     if rule not in solids:

@@ -14,10 +14,25 @@ if TYPE_CHECKING:
     from pdem.particles.clusters.shapes import ClusterShape
 
 
+def used_shapes(case: CaseData) -> tuple[str, ...]:
+    """Return the names of the shapes that groups and insertions of a case use, each once."""
+    groups: list[ParticleGroup | Insertion] = [*case.particles, *case.insertions]
+    return tuple(dict.fromkeys(one.shape for one in groups if one.shape is not None))
+
+
+def is_flexible(case: CaseData, name: str) -> bool:
+    """Return whether bonds join the spheres of a shape."""
+    return name in case.shapes and case.shapes[name].bonds is not None
+
+
+def has_flexible(case: CaseData) -> bool:
+    """Return whether any particles of a case are flexible."""
+    return any(is_flexible(case, name) for name in used_shapes(case))
+
+
 def has_clusters(case: CaseData) -> bool:
-    """Return whether any particles of a case are clusters."""
-    used = [*(one.shape for one in case.particles), *(one.shape for one in case.insertions)]
-    return any(shape is not None for shape in used)
+    """Return whether any particles of a case are rigid clusters."""
+    return any(not is_flexible(case, name) for name in used_shapes(case))
 
 
 def is_in_file(case: CaseData, name: str | None) -> bool:
@@ -33,7 +48,7 @@ def shapes_of(case: CaseData) -> dict[str, ClusterShape]:
     CaseError
         If a file cannot be used, or the mass properties are not those of a body.
     """
-    return {name: shape_of(case, name) for name in case.shapes} if has_clusters(case) else {}
+    return {name: shape_of(case, name) for name in case.shapes} if used_shapes(case) else {}
 
 
 def shape_of(case: CaseData, name: str) -> ClusterShape:

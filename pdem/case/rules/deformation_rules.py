@@ -76,9 +76,9 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
             yield Problem((*where, "mean_stress"), f"{text}: give it one, or leave this out")
         yield from _tension_of_others(case, deformation, where)
     for key, stress in wanted.items():
-        if stress < 0.0 and not contacts_may_pull(case):
+        if stress < 0.0 and not grains_may_pull(case):
             text = "is a tension, which grains without adhesion cannot bear: pressure is positive; give another one"
-            yield Problem((*where, *key), f"{text}, or adhesion")
+            yield Problem((*where, *key), f"{text}, or adhesion, or bonds")
     if deformation.stresses and not any(deformation.stresses) and deformation.largest_rate is None:
         text = "is missing: it follows from the largest of the wanted stresses, and all are 0; give it (1/s)"
         yield Problem((*where, "largest_rate"), text)
@@ -91,17 +91,19 @@ def _tension_of_others(case: CaseData, deformation: Deformation, where: Location
     given = {name: axis.stress for name, axis in deformation.axes.items() if axis.stress is not None}
     dimension, mean = case.domain.dimension, deformation.mean_stress or 0.0
     least = sum(given.values()) / dimension
-    if 0.0 <= mean < least and not contacts_may_pull(case):
+    if 0.0 <= mean < least and not grains_may_pull(case):
         text = (
             f"is less than the {least:.6g} that the stress along {', '.join(given)} alone makes of it: the other axes "
             "would have to be under tension, which grains without adhesion cannot bear; ask for more, or for less "
-            "along these axes, or give adhesion"
+            "along these axes, or give adhesion or bonds"
         )
         yield Problem((*where, "mean_stress"), text)
 
 
-def contacts_may_pull(case: CaseData) -> bool:
-    """Return whether contacts of a case may pull."""
+def grains_may_pull(case: CaseData) -> bool:
+    """Return whether contacts or bonds of a case may pull."""
+    if case.bonds:
+        return True
     for one in case.interactions.values():
         model = LAWS.get(one.law)
         if model is None or model.adhesion is not None or model.normal.history or "adhesion" in one.parts:

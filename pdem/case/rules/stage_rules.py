@@ -172,24 +172,25 @@ def _references(case: CaseData) -> Iterator[Problem]:
     for index, wall in enumerate(case.walls):
         where = ("walls", index)
         number = stage_named(case.stages, wall.stage or "")
-        yield from _reference(case, wall.stage, where)
+        yield from stage_reference(case, wall.stage, where)
         yield from _nothing_to_begin(wall, wall.servo is not None, where)
         later = range(number, len(case.stages)) if number >= 0 else ()
         if later and not any(walls_present(case, one)[index] for one in later):
             text = f"lets the wall move from stage {wall.stage} on, but the wall is not there then; keep it"
             yield Problem((*where, "stage"), text)
     for name, motion in case.motions.items():
-        yield from _reference(case, motion.stage, ("motions", name))
+        yield from stage_reference(case, motion.stage, ("motions", name))
         yield from _nothing_to_begin(motion, False, ("motions", name))
     for index, insertion in enumerate(case.insertions):
-        yield from _reference(case, insertion.stage, ("insertions", index))
+        yield from stage_reference(case, insertion.stage, ("insertions", index))
     for index, sensor in enumerate(case.sensors):
-        yield from _reference(case, sensor.stage, ("sensors", index))
+        yield from stage_reference(case, sensor.stage, ("sensors", index))
         for number, name in enumerate(sensor.stages or ()):
-            yield from _reference(case, name, ("sensors", index), ("stages", number))
+            yield from stage_reference(case, name, ("sensors", index), ("stages", number))
 
 
-def _reference(case: CaseData, name: str | None, where: Location, key: Location = ("stage",)) -> Iterator[Problem]:
+def stage_reference(case: CaseData, name: str | None, where: Location, key: Location = ("stage",)) -> Iterator[Problem]:
+    """Yield a problem if a key names a stage that the case does not have; None names no stage."""
     if name is None or stage_named(case.stages, name) >= 0:
         return
     names = [stage.name for stage in case.stages]

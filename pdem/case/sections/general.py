@@ -188,7 +188,8 @@ class Output(Section):
     )
     contact_ends: bool = entry(
         "Whether the series counts why contacts have ended since the begin of the run: they have separated, a bridge "
-        "or another adhesion has ruptured, or a particle or wall has been removed. The motion has the same bits.",
+        "or another adhesion has ruptured, a particle or wall has been removed, or a bond has joined two particles. "
+        "The motion has the same bits.",
         default=False,
     )
     mean_wall_loads: Annotated[tuple[Name, ...], Field(strict=False)] = entry(

@@ -176,9 +176,9 @@ class ParticleGroup(Section):
         default=0.0,
     )
     shape: Name | None = entry(
-        "Name of a shape: each particle is a rigid cluster of spheres. `radius` is then that of the sphere of the "
-        "same volume; without it clusters are as large as the shape is drawn. Positions are those of centres of "
-        "mass. Fills keep balls about the whole clusters apart.",
+        "Name of a shape: each particle is a rigid cluster of spheres, or flexible if the shape has bonds. `radius` is "
+        "then that of the sphere of the same volume; without it particles are as large as the shape is drawn. "
+        "Positions are those of centres of mass. Fills keep balls about the whole clusters apart.",
         default=None,
     )
     orientation: Orientation = entry(

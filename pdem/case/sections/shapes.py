@@ -1,16 +1,17 @@
-"""The shapes of a case: rigid clusters of spheres."""
+"""The shapes of a case: spheres that are rigid clusters, or that bonds join."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, NonNegativeInt, Tag
 
 from pdem.case.sections.base import BRANCH, Name, Positive, Section, Seed, Vector, entry
 from pdem.case.sections.units import AngleInDegrees
 
 _Sphere = Annotated[tuple[float, float, float, Positive], Field(strict=False)]
+_Link = Annotated[tuple[NonNegativeInt, NonNegativeInt], Field(strict=False)]
 
 MESH_ENDINGS = (".stl", ".obj", ".ply", ".vtk", ".vtp", ".vtu", ".msh")
 """Endings of files that are meshes to be filled."""
@@ -51,7 +52,7 @@ MassProperties = Annotated[
 
 
 class Shape(Section):
-    """``[shapes.NAME]``: spheres that move as one rigid body."""
+    """``[shapes.NAME]``: spheres that move as one rigid body, or with `bonds` spheres that bonds join."""
 
     spheres: Annotated[tuple[_Sphere, ...], Field(strict=False, min_length=1)] | None = entry(
         "The spheres, in m before `scale`. Their order is kept.", default=None, unit="m"
@@ -70,8 +71,18 @@ class Shape(Section):
     )
     mass_properties: MassProperties = entry(
         "Which volume, centre and inertia are used: those of the union of the spheres; of the sum of all spheres, "
-        "in which overlaps count several times; of a `.clu` file; of the mesh; or given values.",
+        "in which overlaps count several times; of a `.clu` file; of the mesh; or given values. With `bonds` it is "
+        "always the sum.",
         default="union",
+    )
+    bonds: Name | None = entry(
+        "Name of a kind of bonds, `[bonds.NAME]`: each particle is flexible, single spheres that these bonds join.",
+        default=None,
+    )
+    links: Annotated[tuple[_Link, ...], Field(strict=False, min_length=1)] | None = entry(
+        "With `bonds`: the pairs of spheres that are joined, by their numbers from 0 on, in the order of the spheres; "
+        "by default all spheres that touch or overlap.",
+        default=None,
     )
 
 

@@ -50,6 +50,13 @@ MOST_COEFFICIENTS = 48
 AGE = HistoryColumn("contact_steps", "1")
 """Number of steps since a contact began, if a case asks for it."""
 
+REFERENCE_OVERLAP = HistoryColumn("reference_overlap", "m")
+"""Overlap of two particles without elastic force, if contacts of a case may begin with an overlap.
+
+The law acts on the overlap less this reference. While the particles separate the reference decreases with the overlap,
+so that it is 0 once they have been apart: no force jumps and no energy appears.
+"""
+
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
 
 BOX_WORK = "box_work"
@@ -165,6 +172,7 @@ class ContactLaw:
         clusters: bool = False,
         deforms: bool = False,
         ends: bool = False,
+        references: bool = False,
     ) -> None:
         recipes, self.has_clusters, self.deforms, self._ends = list(recipes), clusters, deforms, ends
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
@@ -179,9 +187,8 @@ class ContactLaw:
         # models of one role may share history columns, since a pair has only one model of each role
         remembering = [*self._remembering(), *self.adhesions]
         memory = dict.fromkeys(column for part in remembering for column in part.history)
-        self.history: tuple[HistoryColumn, ...] = (
-            *BASE, *self.normal_history, *memory, *([AGE] if ages else []), *accounts
-        )  # fmt: skip
+        asked = [column for column, wanted in ((AGE, ages), (REFERENCE_OVERLAP, references)) if wanted]
+        self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *asked, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
             raise InputError(
@@ -330,7 +337,8 @@ class ContactLaw:
         elastics = [elastic_name(one) for one in self.elastics]
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
-        others += ["age"] * self.has(AGE.name) + ["ledger"] * self.has_ledger
+        others += ["age"] * self.has(AGE.name) + ["reference"] * self.has(REFERENCE_OVERLAP.name)
+        others += ["ledger"] * self.has_ledger
         others += ["clusters"] * self.has_clusters + ["box"] * self.deforms + ["ends"] * self.tells_ends
         return "_".join([*elastics, *others])
 

@@ -63,9 +63,16 @@ class CarriedPairs:
 
     def take_by_id(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
         """Record contacts from records that name particles by id; `table` is the table of ids of owned particles."""
-        self._reserve(len(records.lower))
+        self._count = 0
+        self.add_by_id(records, particles, table)
+
+    def add_by_id(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
+        """Record further contacts, as `take_by_id`."""
+        before = self._count
+        self._reserve(before + len(records.lower))
+        rows = self._row[before : self._count], self._other[before : self._count]
         id_table.look_up_by_id(
-            records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
+            records.lower, records.higher, particles.id, particles.column("radius"), table, *rows
         )  # fmt: skip
 
     def append(

@@ -19,6 +19,7 @@ from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
+from pdem.detection.id_table import indexed
 from pdem.foundation.packed_row import PACKED, PACKED_FIELDS
 from pdem.motion.clusters.carriers import Loads
 from pdem.motion.fixed_particles import HeldRows
@@ -144,6 +145,11 @@ class PairContacts(PairReadings):
         """
         self.storage.load(records.history)
         self._carried.take_by_id(records, particles, table)
+
+    def add(self, records: PairRecords, particles: Particles) -> None:
+        """Add contacts, which name particles by id, to the retained contacts, for lists with the present rows."""
+        self._carried.add_by_id(records, particles, indexed(particles.id))
+        self.storage.append(records.history)
 
     def take_candidates(self, pairs: NearPairs, particles: Particles, ended: ExactSums) -> None:
         """Make these pairs the candidates, and continue retained contacts among them.

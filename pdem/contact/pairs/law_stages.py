@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.coefficients import part_reader, remembering_reader
-from pdem.contact.law.contact_law import AGE, OVERLAP, UNKNOWN
+from pdem.contact.law.contact_law import AGE, OVERLAP, REFERENCE_OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.kinds.spring_force import spring_force
 from pdem.contact.law.kinds.viscoelastic import Before, normal_force_of
@@ -110,11 +110,17 @@ def _normal_stage(law: ContactLaw) -> Any:
     remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
     write_account = account_of(law)
     has_age, age = law.has(AGE.name), history_place(law.place(AGE.name))
+    has_reference, reference = law.has(REFERENCE_OVERLAP.name), history_place(law.place(REFERENCE_OVERLAP.name))
 
     @inlined_closure
     def normal_stage(at: int, first: int, count: int, step: TimeStep, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
+            if has_reference:
+                rest = max(min(history[h + reference], work[w + OVERLAP_END]), 0.0)
+                history[h + reference] = rest
+                work[w + OVERLAP_END] -= rest
+                work[w + OVERLAP_BEGIN] -= rest
             contact = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE))
             k = coefficients_of(work, w, history, h)
             before = Before(

@@ -1,4 +1,4 @@
-"""Stress of particles and contacts on a box that deforms by it: exact sums over all ranks."""
+"""Stress of particles, contacts and features on a box that deforms by it: exact sums over all ranks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
+from pdem.engine.box.feature_stress import products, rows_of_features
 from pdem.engine.views.bodies import bodies_of, sizes_of
 from pdem.engine.views.stress import added
 from pdem.engine.walls.wall_output import measured_walls
@@ -57,7 +58,10 @@ def end_box_sums(box: SystemBox) -> None:
 
 
 def measured_stress(system: System) -> MeasuredStress:
-    """Return stress and resistance of all particles, in a step with sums over contacts. Collective."""
+    """Return stress and resistance of all particles, in a step with sums over contacts. Collective.
+
+    The energy that the box delivers is without the forces of features, since features count the work on them.
+    """
     box, sums = system.box.moving, system.box.drive.sums
     assert box is not None
     of_contacts = ExactSums(_NAMES)
@@ -66,26 +70,31 @@ def measured_stress(system: System) -> MeasuredStress:
         of_contacts.limbs += limbs
     along, across, driven = sums.ways[:, :3], sums.ways[:, 3:6], sums.ways[:, 6]
     of_motion, of_others, of_walls = ExactSums(_MOTION), ExactSums(_NAMES[:4]), ExactSums(_NAMES[:4])
+    of_features = ExactSums(_NAMES)
     of_motion.add_rows(_MOTION, _kinetic(system, along, across))
     contacts = measured_walls(system)
     walls = None if contacts is None else contacts.acting()
     for force, branch in _others(system, walls):
-        of_others.add_rows(_NAMES[:4], _products(force, branch, along, across))
+        of_others.add_rows(_NAMES[:4], products(force, branch, along, across))
     if walls is not None:
-        of_walls.add_rows(_NAMES[:4], _products(walls.force, walls.point - box.centre, along, across))
-    for one in (of_contacts, of_motion, of_others, of_walls):
+        of_walls.add_rows(_NAMES[:4], products(walls.force, walls.point - box.centre, along, across))
+    for rows in rows_of_features(system, sums.ways):
+        of_features.add_rows(_NAMES, rows)
+    parts = of_contacts, of_motion, of_others, of_walls, of_features
+    for one in parts:
         one.normalise()
-    joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs, of_walls.limbs))
+    joined = np.concatenate([one.limbs for one in parts])
     names = [str(number) for number in range(len(joined))]
     total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
     volume = box.volume(system.progress.step, system.constants.dimension)
     mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
     motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
-    acting = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12]
-    stress = (acting + motion) / volume
+    acting, by_features = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12], total[-BOX_SUMS:]
+    stress = (acting + by_features[:4] + motion) / volume
     stress[3] *= -1.0
-    modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
-    return MeasuredStress(stress, modulus, total[5] / volume, -acting - total[BOX_SUMS + 12 :])
+    modulus = (total[4] + by_features[4] + GAS * float(np.abs(motion) @ driven)) / volume
+    delivered = -acting - total[BOX_SUMS + 12 : BOX_SUMS + 16]
+    return MeasuredStress(stress, modulus, (total[5] + by_features[5]) / volume, delivered)
 
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
@@ -98,12 +107,6 @@ def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
     write_kinetic(bodies.mass, bodies.position, bodies.velocity, box.centre, flow, ways, rows)
     rows[:4][~along.any(axis=1)] = 0.0
     return rows
-
-
-def _products(force: Floats, branch: Floats, along: Floats, across: Floats) -> Floats:
-    """Return the products of forces (n, 3) [N] and branches (n, 3) [m] along the modes of deformation (4, n) [J]."""
-    found: Floats = (force @ along.T).T * (branch @ across.T).T
-    return found
 
 
 def _others(system: System, walls: ActingOnWalls | None) -> Iterator[tuple[Floats, Floats]]:

@@ -1,4 +1,4 @@
-"""Clusters that are inserted between two steps."""
+"""Particles of several spheres that are inserted between two steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.groups.initial_clusters import made_clusters
-from pdem.case.groups.shapes import shapes_of
+from pdem.case.groups.shapes import has_clusters, has_flexible, is_flexible, shapes_of
 from pdem.containers.clusters import Clusters, states_of
 from pdem.engine.clusters.energy import cluster_energies
 from pdem.foundation.errors import InputError, name_hint
@@ -18,19 +18,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.engine.clusters.rigid_clusters import RigidClusters
     from pdem.engine.system import System
     from pdem.foundation.array_types import Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
 
 
-def numbers_of_members(clusters: RigidClusters | None, columns: Mapping[str, NDArray[Any]]) -> Integers:
+def numbers_of_members(case: Case, columns: Mapping[str, NDArray[Any]]) -> Integers:
     """Return the number of spheres of each new particle, by its column ``shape``."""
     numbers = np.ones(len(columns["radius"]), np.int64)
-    if clusters is not None and "shape" in columns:
-        shape = columns["shape"]
-        numbers[shape >= 0] = clusters.table.shapes.sizes[shape[shape >= 0]]
+    if "shape" in columns:
+        shape, sizes = columns["shape"], np.array([len(one.radius) for one in shapes_of(case).values()], np.int64)
+        numbers[shape >= 0] = sizes[shape[shape >= 0]]
     return numbers
 
 
@@ -48,13 +47,13 @@ def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list
     return cluster_energies(new, system.constants)
 
 
-def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orientation: Floats) -> Columns:
-    """Return the columns of clusters of a shape that replace spheres of the same volume.
+def as_clusters(case: Case, columns: Columns, shape: Any, orientation: Floats) -> Columns:
+    """Return the columns of particles of a shape that replace spheres of the same volume.
 
     Parameters
     ----------
-    system, case
-        The simulation.
+    case : Case
+        The case.
     columns : columns
         Columns of the spheres.
     shape : str
@@ -65,7 +64,7 @@ def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orient
     Raises
     ------
     InputError
-        If the case has no such shape, or an orientation is 0.
+        If the case has no such shape, no particles that are rigid or flexible as this shape, or an orientation is 0.
     """
     shapes = shapes_of(case)
     if not shapes:
@@ -73,6 +72,11 @@ def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orient
     if shape not in shapes:
         names = list(shapes)
         raise InputError(f"shape {shape!r} is none of the case: {', '.join(names)}; {name_hint(str(shape), names)}")
+    if not (has_flexible(case) if is_flexible(case, shape) else has_clusters(case)):
+        kind = "flexible" if is_flexible(case, shape) else "rigid clusters"
+        raise InputError(
+            f"shape {shape!r}: no particles of the case are {kind}; give a group or an insertion this shape"
+        )
     length = np.linalg.norm(orientation, axis=1)
     if (length == 0.0).any():
         raise InputError(f"orientation[{int(np.argmin(length))}] is 0; give a quaternion w, x, y, z")
@@ -83,14 +87,14 @@ def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orient
     }  # fmt: skip
 
 
-def spheres_of(system: System, case: Case, columns: Columns) -> Columns:
+def spheres_of(case: Case, columns: Columns) -> Columns:
     """Return the spheres of some new particles, for checks.
 
-    Members of clusters have ``row``, the row of their cluster, which also replaces ids, and ``centre``, its position.
+    Spheres of shapes have ``row``, the row of their cluster, which also replaces ids, and ``centre``, its position.
     """
     if "shape" not in columns:
         return columns
-    numbers = numbers_of_members(system.clusters, columns)
+    numbers = numbers_of_members(case, columns)
     first = np.cumsum(numbers) - numbers
     members, _ = made_clusters(case, {**columns, "id": first})
     row = np.repeat(np.arange(len(numbers)), numbers)

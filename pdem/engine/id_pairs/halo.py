@@ -9,6 +9,7 @@ import numpy as np
 
 from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.clusters.steps import cluster_table
+from pdem.engine.id_pairs.pair_places import pair_box
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -106,5 +107,5 @@ def _find(system: System, tables: Sequence[PairTable]) -> list[tuple[PairTable, 
     for table in tables:
         found = np.empty(2 * len(table), np.int32)
         find_rows(np.concatenate((table.lower, table.higher)), ids, rows_of_ids, found)
-        results.append((table, *table.find_rows(particles, found.astype(np.int64), system.constants.periods)))
+        results.append((table, *table.find_rows(particles, found.astype(np.int64), pair_box(system))))
     return results

@@ -11,9 +11,10 @@ from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT
 from pdem.numerics.kernels import inlined, prange, threaded_kernel
 
 if TYPE_CHECKING:
+    from pdem.containers.records import PairRecords
     from pdem.detection.neighbours import NearPairs
     from pdem.engine.system import System
-    from pdem.foundation.array_types import Int32s, Integers
+    from pdem.foundation.array_types import Booleans, Int32s, Integers
 
 
 def leave_out_pairs(system: System, near: NearPairs) -> None:
@@ -23,6 +24,20 @@ def leave_out_pairs(system: System, near: NearPairs) -> None:
         if marked is not None and np.any(marked):
             first, second, begin, found = near
             leave_out(first, second, begin, found, *table.of_particles, table.rows, marked)
+
+
+def are_left_out(system: System, contacts: PairRecords) -> Booleans:
+    """Return for each contact (n,) whether its particles are a pair without contact."""
+    left_out = np.zeros(len(contacts.lower), np.bool_)
+    for table in system.features.pair_tables:
+        marked = table.columns.get(NO_CONTACT)
+        if marked is not None and np.any(marked):
+            lower = np.concatenate((contacts.lower, table.lower[marked != 0]))
+            higher = np.concatenate((contacts.higher, table.higher[marked != 0]))
+            ids, numbers = np.unique(np.concatenate((lower, higher)), return_inverse=True)
+            keys = numbers[: len(lower)] * len(ids) + numbers[len(lower) :]
+            left_out |= np.isin(keys[: len(left_out)], keys[len(left_out) :])
+    return left_out
 
 
 @inlined

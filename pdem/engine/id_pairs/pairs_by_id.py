@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from pdem.containers.group import Group
     from pdem.containers.particles import Particles
+    from pdem.engine.id_pairs.pair_places import PairBox
     from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.foundation.fields import Field
 
     Columns = Mapping[str, NDArray[Any]]
-    Box = tuple[Floats, Floats]
 
 NO_CONTACT = "no_contact"
 """Name of a column of integers; the particles of a pair with a nonzero number have no contact."""
@@ -66,6 +66,8 @@ class PairTable:
         change.
     shift : (n, 3) array
         Shift from the position of the higher end to its image next to the lower end [m].
+    drift : (n, 3) array
+        Velocity of this image relative to its particle [m/s]: not 0 across the sides of a box that deforms.
     far : (n,) bool array
         Whether the particles are about half of a periodic side apart along an axis, so that a second image of the
         higher end is almost equally near; written with `shift`.
@@ -113,9 +115,14 @@ class PairTable:
         """Replace all pairs by sorted ones. Their rows are determined when lists are built."""
         self.lower, self.higher = columns.pop("lower"), columns.pop("higher")
         self.columns = columns
-        self.rows, self.shift = np.empty((0, 2), np.int64), np.zeros((len(self), 3))
-        self.far = np.zeros(len(self), np.bool_)
+        self.rows = np.empty((0, 2), np.int64)
+        self._forget_images()
         self.of_particles = PairsOfParticles(np.zeros(1, np.int64), np.empty(0, np.int64))
+
+    def _forget_images(self) -> None:
+        """Make arrays for the images of the present pairs, without values."""
+        self.shift, self.drift = np.zeros((len(self), 3)), np.zeros((len(self), 3))
+        self.far = np.zeros(len(self), np.bool_)
 
     def replace(self, lower: Integers, higher: Integers, columns: Columns) -> None:
         """Replace all pairs; missing columns get their default values. Rows are determined when lists are built.
@@ -129,15 +136,24 @@ class PairTable:
         """
         self._put(self._sorted(lower, higher, columns))
 
+    def add(self, lower: Integers, higher: Integers, columns: Columns) -> None:
+        """Add pairs of particles that this rank owns; see `replace` for the arguments.
+
+        Rows of all pairs are determined when lists are built. Pairs follow their particles to other ranks.
+        """
+        new = self._values(columns, len(lower))
+        joined = {name: np.concatenate((self.columns[name], column)) for name, column in new.items()}
+        self.replace(np.concatenate((self.lower, lower)), np.concatenate((self.higher, higher)), joined)
+
     def keep(self, stays: Booleans) -> None:
         """Remove all pairs that are not marked; marked pairs keep their rows."""
-        rows, shift = self.rows, self.shift
+        rows, shift, drift = self.rows, self.shift, self.drift
         listed = len(rows) == len(self) and len(self.of_particles.starts) > 1
         owned = len(self.of_particles.starts) - 1
         kept = {name: column[stays] for name, column in self.columns.items()}
         self._put({"lower": self.lower[stays], "higher": self.higher[stays], **kept})
         if listed:
-            self.rows, self.shift = rows[stays], shift[stays]
+            self.rows, self.shift, self.drift = rows[stays], shift[stays], drift[stays]
             self.of_particles = pairs_of_particles(self.rows, owned)
 
     def with_any(self, ids: Integers) -> Booleans:
@@ -167,12 +183,9 @@ class PairTable:
         columns, first = {}, 0
         for field in self.fields:
             values = np.ascontiguousarray(records.history[first : first + field.width].T).view(field.dtype)
-            values = values.reshape(len(records.lower), *field.shape)
-            columns[field.name] = np.concatenate((self.columns[field.name], values))
+            columns[field.name] = values.reshape(len(records.lower), *field.shape)
             first += field.width
-        self.replace(
-            np.concatenate((self.lower, records.lower)), np.concatenate((self.higher, records.higher)), columns
-        )
+        self.add(records.lower, records.higher, columns)
 
     def load(self, over: Group, particles: Particles, columns: Columns) -> None:
         """Load the pairs of a checkpoint or of a new run; each rank supplies a part of them. Collective.
@@ -192,6 +205,24 @@ class PairTable:
             On all ranks, if a pair joins a particle with itself, occurs twice, has the higher id first, or has an id
             without a particle.
         """
+        mine = self._routed(over, particles, columns)
+        self.replace(mine.pop("lower"), mine.pop("higher"), mine)
+
+    def load_more(self, over: Group, particles: Particles, columns: Columns) -> None:
+        """Add pairs to the present ones; each rank supplies a part of them, as for `load`. Collective.
+
+        Rows of all pairs are determined when lists are built.
+
+        Raises
+        ------
+        InputError
+            On all ranks, see `load`.
+        """
+        mine = self._routed(over, particles, columns)
+        self.add(mine.pop("lower"), mine.pop("higher"), mine)
+
+    def _routed(self, over: Group, particles: Particles, columns: Columns) -> dict[str, NDArray[Any]]:
+        """Return the ids and columns of the pairs of this rank, among the pairs that all ranks supply. Collective."""
         lower, higher = (np.asarray(columns[name], np.int64) for name in ("lower", "higher"))
         values = self._values(columns, len(lower))
         owners = IdDirectory(over, particles.id, np.full(particles.count, over.rank))
@@ -200,10 +231,9 @@ class PairTable:
         both = np.flatnonzero(ends[1] != ends[0])
         rows = np.concatenate((np.arange(len(lower)), both))
         sent = {"lower": lower[rows], "higher": higher[rows]} | {name: one[rows] for name, one in values.items()}
-        mine = over.route(sent, np.concatenate((ends[0], ends[1][both])))
-        self.replace(mine.pop("lower"), mine.pop("higher"), mine)
+        return over.route(sent, np.concatenate((ends[0], ends[1][both])))
 
-    def find_rows(self, particles: Particles, found: Integers, box: Box) -> tuple[Integers, float]:
+    def find_rows(self, particles: Particles, found: Integers, box: PairBox) -> tuple[Integers, float]:
         """Store the rows of the particles of all pairs, and the pairs of each owned particle.
 
         Parameters
@@ -212,8 +242,8 @@ class PairTable:
             Owned particles and ghosts.
         found : (2 n,) int64 array
             Rows of the lower particles, then of the higher particles; -1 for particles that this rank does not have.
-        box : tuple of (3,) arrays
-            Lengths of periodic axes [m], 0 on open ones, and their inverse or 0.
+        box : PairBox
+            The box at the present time.
 
         Returns
         -------
@@ -224,18 +254,18 @@ class PairTable:
         """
         self.rows = np.ascontiguousarray(found.reshape(2, len(self)).T)
         self.of_particles = pairs_of_particles(self.rows, particles.count)
-        self.shift, self.far = np.zeros((len(self), 3)), np.zeros(len(self), np.bool_)
+        self._forget_images()
         if not self.near:
             return np.empty(0, np.int64), 0.0
         longest = float(longest_branch(*plain(self.rows, particles.column("position"), *box)))
         return np.flatnonzero((self.rows < 0).any(axis=1)), longest
 
-    def follow(self, packed: Floats, box: Box) -> None:
-        """Write `shift` and `far` for the positions in packed rows (N, PACKED) of owned particles and ghosts."""
-        write_shifts(*plain(self.rows, packed, *box, self.shift, self.far))
+    def follow(self, packed: Floats, box: PairBox) -> None:
+        """Write `shift`, `drift` and `far` for packed rows (N, PACKED) of owned particles and ghosts."""
+        write_shifts(*plain(self.rows, packed, *box, self.shift, self.drift, self.far))
 
     @property
     def memory(self) -> int:
         """Bytes of ids, columns and rows."""
-        arrays = self.lower, self.higher, self.rows, self.shift, *self.of_particles, *self.columns.values()
-        return sum(array.nbytes for array in arrays)
+        arrays = self.lower, self.higher, self.rows, self.shift, self.drift, *self.of_particles
+        return sum(array.nbytes for array in (*arrays, *self.columns.values()))

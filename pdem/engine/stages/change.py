@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_cases import walls_present
-from pdem.contact.ends import WALL_REMOVED
-from pdem.containers.records import PairRecords
+from pdem.contact.ends import JOINED, WALL_REMOVED
+from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.walls.stages import wall_columns_of
+from pdem.containers.records import PairRecords, WallRecords
 from pdem.engine.energy import local_sums
 from pdem.engine.feature import features_of
+from pdem.engine.id_pairs.no_contact import are_left_out
 from pdem.engine.setup import table_of
 from pdem.engine.stages.added_walls import overlaps_with_added_walls
 from pdem.engine.step import migrate_and_rebuild_lists
@@ -34,7 +37,8 @@ def begin_next_stage(system: System, phases: Phases) -> None:
     for feature in features_of(system):
         feature.change_stage(system)
     system.features.find_kicking()
-    if stages.section.walls or stages.section.interactions:
+    adds = [feature.add_pairs(system) for feature in features_of(system)]
+    if stages.section.walls or stages.section.interactions or any(adds):
         with_ledger = system.constants.law.has_ledger
         before = local_sums(system)[0] if with_ledger else None
         migrate_and_rebuild_lists(system, _change(system), phases)
@@ -71,6 +75,7 @@ def _begin_stage_of_features(system: System) -> None:
 def _change(system: System) -> Records:
     """Set interactions and walls of the present stage; return the contacts that continue."""
     pairs, walls = system.contacts.records()
+    pairs = _without_joined(system, pairs)
     _set_constants_and_walls(system)
     moving = system.walls
     if moving is None or system.contacts.walls is None:
@@ -82,6 +87,20 @@ def _change(system: System) -> Records:
     for feature in features_of(system):
         feature.on_end(system, WALL_REMOVED, *ended)
     return pairs, walls.take(goes_on)
+
+
+def _without_joined(system: System, pairs: PairRecords) -> PairRecords:
+    """Return the contacts that continue; the others end, because their particles have become pairs without contact."""
+    joined = are_left_out(system, pairs)
+    if not np.any(joined):
+        return pairs
+    law, ended = system.constants.law, pairs.take(joined)
+    mine = np.flatnonzero(np.isin(ended.lower, system.particles.id)).astype(np.int32)
+    add_dissipated(system.contacts.ended_energies, law, ended.history[law.first_energy :, mine])
+    none = WallRecords.none(wall_columns_of(law))
+    for feature in features_of(system):
+        feature.on_end(system, JOINED, ended, none)
+    return pairs.take(~joined)
 
 
 def _set_constants_and_walls(system: System) -> None:

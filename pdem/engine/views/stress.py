@@ -5,7 +5,8 @@ stress is the sum of f_i b_j over the volume (Love 1927; Weber 1966; Christoffer
 Mech. 48 (1981) 339): pressure is positive. In a region each contact counts by the share of its branch inside, so that
 the stresses of regions that fill a box add up to the stress of the box, and the stress of a layer is the mean of the
 forces through its planes over their area. The kinetic stress is the sum of m v_i v_j over the volume, with velocities
-relative to the mean velocity of the mass.
+relative to the mean velocity of the mass. Forces of features between particles, such as bonds, count as contact forces
+do: each along its branch.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pdem.case.columns import COMPONENTS
 from pdem.engine.views.acting_contacts import acting_contacts
 from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
+from pdem.engine.views.pair_forces import feature_pair_forces
 from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.engine.views.bodies import Bodies
+    from pdem.engine.views.pair_forces import PairForces
     from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.regions import Region
 
@@ -43,8 +46,8 @@ class Stress(NamedTuple):
     Attributes
     ----------
     contact, kinetic : (3, 3) arrays
-        Contact stress, with the force as the first and the branch as the second index, and kinetic stress [Pa]; in 2D
-        [N/m]. Pressure is positive.
+        Stress of contacts and bonds, with the force as the first and the branch as the second index, and kinetic
+        stress [Pa]; in 2D [N/m]. Pressure is positive.
     fabric : (3, 3) array
         Mean of n_i n_j over the contacts between particles, with normals n; NaN without contacts.
     pressure : float
@@ -128,14 +131,23 @@ def added(system: System, rows: Floats) -> Floats:
 
 def _of_contacts(system: System, contacts: ActingContacts, region: Region | None) -> tuple[Floats, Floats]:
     """Return the sum of f_i b_j (3, 3) [J], and the fabric (3, 3). Collective."""
-    mine = contacts.of_this_rank
-    share = np.ones(len(mine.first)) if region is None else branch_shares(system, mine, region)
-    f, b, n = (share * mine.force.T), mine.branch.T, mine.normal.T
-    weight = np.where(mine.is_pair, share, 0.0)
-    rows = [*(f[i] * b[j] for i, j in _TENSOR), *(weight * n[i] * n[j] for i, j in _HALF), weight]
-    total = added(system, np.array(rows))
-    fabric = symmetric(total[9:15]) / total[15] if total[15] else np.full((3, 3), np.nan)
-    return total[:9].reshape(3, 3), fabric
+    mine, others = contacts.of_this_rank, feature_pair_forces(system)
+    share, products = _branch_products(system, mine, region)
+    if others is not None:
+        products = np.concatenate((products, _branch_products(system, others, region)[1]), axis=1)
+    n, weight = mine.normal.T, np.where(mine.is_pair, share, 0.0)
+    total = added(system, np.array([*(weight * n[i] * n[j] for i, j in _HALF), weight]))
+    fabric = symmetric(total[:6]) / total[6] if total[6] else np.full((3, 3), np.nan)
+    return added(system, products).reshape(3, 3), fabric
+
+
+def _branch_products(
+    system: System, acting: ActingContacts | PairForces, region: Region | None
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return the share of each branch in a region (n,), and the products of forces and branches inside (9, n) [J]."""
+    share = np.ones(len(acting.first)) if region is None else branch_shares(system, acting, region)
+    f, b = share * acting.force.T, acting.branch.T
+    return share, np.array([f[i] * b[j] for i, j in _TENSOR])
 
 
 def symmetric(components: Floats) -> Floats:
@@ -146,10 +158,10 @@ def symmetric(components: Floats) -> Floats:
     return tensor
 
 
-def branch_shares(system: System, contacts: ActingContacts, region: Region) -> Floats:
+def branch_shares(system: System, acting: ActingContacts | PairForces, region: Region) -> Floats:
     """Return the share (n,) of each branch in a region; a part beyond a periodic side is at the opposite side."""
-    shape, way = system.constants.shape, contacts.branch.copy()
-    begin, level = shape.wrapped(contacts.centre)[0], shape.level
+    shape, way = system.constants.shape, acting.branch.copy()
+    begin, level = shape.wrapped(acting.centre)[0], shape.level
     across = _beyond(shape, begin, way)[:, shape.gradient] if shape.leans else np.zeros(0)
     way[:, system.constants.dimension :] = 0.0
     share = _upright_shares(system.constants, region, begin, way)

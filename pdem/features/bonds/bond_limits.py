@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.case.groups.fixed_groups import number_of_fixed
+from pdem.case.groups.flexible import FLEXIBLE, FLEXIBLE_SHAPE
+from pdem.case.groups.group_sizes import sphere_limits
 from pdem.case.groups.particle_files import read_particle_file
 from pdem.case.groups.particle_sources import smallest_radii
+from pdem.case.groups.shapes import is_flexible, shape_of
 from pdem.case.input_files import contents_of, input_files
 from pdem.features.bonds.bond_steps import BondNetwork, bounded_step, close_packed_step, stable_step
 from pdem.features.bonds.bond_stiffness import damping_coefficients, inverse_inertias, stiffnesses
@@ -18,16 +21,19 @@ from pdem.features.bonds.selection import (
     branches_of,
     elasticity_of,
     inverse_masses_of,
+    kinds_of_stage,
     pair_materials,
     sections_of,
 )
+from pdem.features.bonds.shape_bonds import kinds_of_shapes
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA, sphere_mass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.case.groups.group_sizes import Group
     from pdem.case.sections.schema import CaseData
 
     Columns = Mapping[str, NDArray[Any]]
@@ -54,7 +60,7 @@ class BondLimit(NamedTuple):
     subject: str
 
 
-def bond_network(case: CaseData, particles: Columns) -> BondNetwork:
+def bond_network(case: CaseData, particles: Columns, kinds: Collection[str] | None = None) -> BondNetwork:
     """Return the bonds among all particles of a case at the start of its run.
 
     Parameters
@@ -63,6 +69,8 @@ def bond_network(case: CaseData, particles: Columns) -> BondNetwork:
         The case.
     particles : mapping of str to (n, ...) array
         Columns of the particles of all ranks, see `.selection.select_bonds`.
+    kinds : collection of str, optional
+        Names of the kinds of bonds; by default all.
 
     Raises
     ------
@@ -71,7 +79,7 @@ def bond_network(case: CaseData, particles: Columns) -> BondNetwork:
     """
     order = np.argsort(particles["id"], kind="stable")
     table = {name: column[order] for name, column in particles.items()}
-    pairs, columns = bonds_of_all(case, table)
+    pairs, columns = bonds_of_all(case, table, kinds)
     rows = np.searchsorted(table["id"], pairs)
     inverse = inverse_masses_of(case, table)
     return BondNetwork(
@@ -97,8 +105,9 @@ def bond_step_limits(case: CaseData) -> tuple[BondLimit, ...]:
     """Return the limits of the step by the bonds of a case; none without bonds.
 
     If the case gives all particles by positions or files, the limit follows from their bonds. If some particles fill a
-    region, it follows from the smallest spheres in closest packing; the checks before a run compute the limit of the
-    actual bonds.
+    region, or bonds begin with a later stage, it follows from the smallest spheres in closest packing; the checks
+    before a run compute the limit of the actual bonds at its start. Flexible particles have the limit of a single one
+    of the smallest size.
 
     Raises
     ------
@@ -107,7 +116,7 @@ def bond_step_limits(case: CaseData) -> tuple[BondLimit, ...]:
     """
     if not case.bonds:
         return ()
-    sections = case.model_dump_json(include={"bonds", "particles", "materials", "domain"})
+    sections = case.model_dump_json(include={"bonds", "particles", "insertions", "shapes", "materials", "domain"})
     files = contents_of(input_files(case))
     return _limits(_Keyed(case, (sections, str(case.path), str(sorted(files.items())))))
 
@@ -128,10 +137,44 @@ class _Keyed:
 @lru_cache(maxsize=8)
 def _limits(keyed: _Keyed) -> tuple[BondLimit, ...]:
     case = keyed.case
-    given = particles_given(case)
+    return (*_limits_between(case), *limits_of_shapes(case))
+
+
+def _limits_between(case: CaseData) -> Iterator[BondLimit]:
+    """Yield the limits of all kinds of bonds except kinds of flexible particles."""
+    kinds, first = [name for name in case.bonds if name not in kinds_of_shapes(case)], kinds_of_stage(case, 0)
+    early = [name for name in kinds if name in first]
+    given = particles_given(case) if early else None
     if given is not None:
-        return (limit_of(bond_network(case, given)),)
-    return tuple(limit for name in case.bonds for limit in _limits_of_packing(case, name))
+        yield limit_of(bond_network(case, given, early))
+    for name in kinds if given is None else [name for name in kinds if name not in first]:
+        yield from _limits_of_packing(case, name)
+
+
+def limits_of_shapes(case: CaseData) -> Iterator[BondLimit]:
+    """Yield the limits of single flexible particles of the smallest size of each group and insertion."""
+    groups: list[Group] = [*case.particles, *case.insertions]
+    for group in groups:
+        if group.shape is None or not is_flexible(case, group.shape):
+            continue
+        kind, limits = case.shapes[group.shape].bonds, sphere_limits(case, group)
+        assert kind is not None
+        assert limits is not None, "a group with a shape has sizes"
+        network = bond_network(case, _single_particle(case, group, limits[0]), [kind])
+        subject = f"bonds.{kind} in shapes.{group.shape} with spheres of radius {limits[0]:g} m or more"
+        yield BondLimit(_rounded(stable_step(network)), subject)
+
+
+def _single_particle(case: CaseData, group: Group, smallest: float) -> dict[str, NDArray[Any]]:
+    """Return the spheres of a flexible particle of a group, given the radius of its smallest sphere [m]."""
+    name = group.shape or ""
+    shape = shape_of(case, name)
+    scale, one = smallest / float(shape.radius.min()), np.ones(len(shape.radius), np.int64)
+    return {
+        "id": np.arange(len(one)), "position": scale * shape.centre, "radius": scale * shape.radius,
+        "material": case.material_index(group.material) * one, FLEXIBLE: one,
+        FLEXIBLE_SHAPE: (list(case.shapes).index(name) + 1) * one,
+    }  # fmt: skip
 
 
 def particles_given(case: CaseData) -> dict[str, NDArray[Any]] | None:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.engine.id_pairs.pair_places import pair_box
 from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT, PairTable
 from pdem.features.bonds.bond_sums import add_bond_loads
+from pdem.features.bonds.box_work import FIELDS_IN_BOX, BondsInBox
 from pdem.features.bonds.kernel import BondColumns, BondEnds, BondResults
 from pdem.features.bonds.kernel import evaluate_bonds as evaluate
 from pdem.features.bonds.potential import UNBROKEN
@@ -17,6 +19,7 @@ from pdem.numerics.kernels import prange, uncounted_kernel
 if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.foundation.array_types import Booleans, Floats, Integers
+    from pdem.motion.moving_box import MovingBox
 
 BOND_FIELDS = (
     Field("length", np.float64, (), "m", "distance of the centres at rest"),
@@ -34,6 +37,12 @@ BOND_FIELDS = (
 )
 """Columns of the table of bonds: the columns of `.kernel.BondColumns`, and results of the last evaluation."""
 
+BEGUN_FIELDS = (
+    Field("reference", np.float64, (), "m", "overlap without force"),
+    Field("energy", np.float64, (), "J", "elastic energy at the beginning"),
+)
+"""Columns of the table of contacts that begin with the next lists."""
+
 AFTER_BREAK, NEVER_TOUCHING = 1, 2
 """Values of the column `NO_CONTACT`: contact only after the break; no contact at any time. 0: contact at any time."""
 
@@ -41,19 +50,30 @@ AFTER_BREAK, NEVER_TOUCHING = 1, 2
 class BondEvaluation:
     """The table of bonds of this rank, and the last evaluation of them.
 
+    Parameters
+    ----------
+    box : MovingBox or None
+        The box of the run if it deforms.
+
     Attributes
     ----------
     table : PairTable
         The bonds.
     apart : PairTable
         Pairs of broken bonds that never touch; their particles may be far apart.
+    begun : PairTable
+        Pairs of broken bonds that touch, with reference overlaps, until the next lists contain their contacts.
     results : BondResults
         Results of the last evaluation; ``energy``, ``used`` and ``power`` are columns of the table.
+    in_box : BondsInBox or None
+        Forces and work in a box that deforms.
     """
 
-    def __init__(self) -> None:
-        self.table = PairTable("bonds", BOND_FIELDS)
+    def __init__(self, box: MovingBox | None = None) -> None:
+        self.table = PairTable("bonds", BOND_FIELDS if box is None else (*BOND_FIELDS, *FIELDS_IN_BOX))
+        self.in_box = None if box is None else BondsInBox(box, self.table)
         self.apart = PairTable("broken_pairs", (Field(NO_CONTACT, np.int64, (), "1", "2: never"),), near=False)
+        self.begun = PairTable("begun_contacts", BEGUN_FIELDS, near=False)
         self.results, self._of = BondResults.empty(0), self.table.rows
         self._ends, self._columns = self._arguments()
         self._lost = np.zeros(0)
@@ -62,7 +82,7 @@ class BondEvaluation:
         """Return the arguments of kernels for the present table."""
         table = self.table
         columns = BondColumns(*(table.columns[name] for name in BondColumns._fields))
-        return BondEnds(table.rows, table.shift, np.zeros((len(table), 3))), columns
+        return BondEnds(table.rows, table.shift, table.drift), columns
 
     def _follow_table(self) -> None:
         """Make new arguments and results if the pairs of the table have changed."""
@@ -82,8 +102,25 @@ class BondEvaluation:
         own = system.particles
         rows = own.count + own.ghosts
         packed = system.contacts.pairs.rows_to_share(own)
-        self.table.follow(packed, system.constants.periods)
+        self.table.follow(packed, pair_box(system))
         evaluate(self._ends, self._columns, laws, packed, own.column("orientation")[:rows], self.results)
+        if self.in_box is not None:
+            self.in_box.note(packed, self.results.loads)
+
+    def measured(self, system: System, laws: Floats, *, present: bool) -> BondResults:
+        """Return the results of the last step, or of an evaluation at `present` that changes no column of the table.
+
+        The bonds are also evaluated at present if the table has changed since the last step.
+        """
+        table, own = self.table, system.particles
+        if not present and self._of is table.rows:
+            return self.results
+        results = BondResults.empty(len(table))
+        if len(table):
+            packed = system.contacts.pairs.rows_to_share(own)
+            table.follow(packed, pair_box(system))
+            evaluate(*self._arguments(), laws, packed, own.column("orientation")[: len(packed)], results)
+        return results
 
     def too_long(self) -> int | None:
         """Return the lower id of the first bond of about half a periodic side in length; None without such a bond."""

@@ -6,42 +6,46 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from pdem.case.groups.shapes import has_flexible
 from pdem.containers.group import on_first_rank
+from pdem.containers.records import PairRecords
 from pdem.engine.blow_up import OF_FEATURE
 from pdem.engine.energy_terms import EnergyTerm, Role
-from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT
-from pdem.features.bonds.bond_readings import bonds_of_run
-from pdem.features.bonds.breaks_file import breaks_line, write_breaks
+from pdem.features.bonds.box_work import count_box_work
 from pdem.features.bonds.broken import EVENT_KEYS, BrokenBonds
-from pdem.features.bonds.contacts_after import contact_energies
+from pdem.features.bonds.contacts_after import contacts_of_broken, records_of
 from pdem.features.bonds.evaluation import AFTER_BREAK, NEVER_TOUCHING, BondEvaluation
-from pdem.features.bonds.potential import BY_ENERGY, BY_FORCE, BY_STRESS, MODES
+from pdem.features.bonds.potential import BY_ENERGY, BY_FORCE, BY_STRESS
+from pdem.features.bonds.present_box import case_in_box
+from pdem.features.bonds.readings import BondReadings
 from pdem.features.bonds.reference import law_row
-from pdem.features.bonds.selection import select_bonds
+from pdem.features.bonds.selection import bonds_of_all, kinds_of_stage, select_bonds
+from pdem.features.bonds.shape_bonds import FLEXIBLE_FIELDS, kinds_of_shapes, require_flexible_shapes
 from pdem.features.bonds.turning import SPHERE_ORIENTATION, fill_orientations, turn_spheres
-from pdem.foundation.errors import CaseError, InputError
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
-    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.box.feature_stress import BoxForces
+    from pdem.engine.feature import Columns, Groups
     from pdem.engine.id_pairs.pairs_by_id import PairTable
     from pdem.engine.system import System
+    from pdem.features.bonds.kernel import BondColumns
     from pdem.foundation.array_types import Booleans, Floats
     from pdem.foundation.fields import Field
+    from pdem.motion.moving_box import MovingBox
     from pdem.numerics.sums import ExactSums
 
 BOND_ENERGY, BOND_DAMPING, BOND_FRACTURE = "bond_energy", "bond_damping", "bond_fracture"
 """Terms of the energy balance."""
 
-BOND_GROUP, BROKEN_GROUP, APART_GROUP = "bonds", "broken_bonds", "broken_pairs"
+BOND_GROUP, BROKEN_GROUP, APART_GROUP, BEGUN_GROUP = "bonds", "broken_bonds", "broken_pairs", "begun_contacts"
 """Groups of a checkpoint."""
 
 PAIR_KEYS = ("lower", "higher")
@@ -50,7 +54,7 @@ _CRITERIA = {"stress": BY_STRESS, "force": BY_FORCE, "energy": BY_ENERGY}
 _CONTACTS = {"always": 0, "after-break": AFTER_BREAK, "never": NEVER_TOUCHING}
 
 
-class Bonds(Feature):
+class Bonds(BondReadings):
     """All bonds of a case.
 
     Attributes
@@ -61,10 +65,11 @@ class Bonds(Feature):
         Events of the bonds that have broken.
     """
 
-    name, turn, needs_forces = "bonds", Turn.MEASURE, False
+    turn, needs_forces = Turn.MEASURE, False
     tables = (
-        StateTable(BOND_GROUP, PAIR_KEYS),
+        StateTable(BOND_GROUP, PAIR_KEYS, motion=(*PAIR_KEYS, "energy"), row="bond of particles"),
         StateTable(APART_GROUP, PAIR_KEYS),
+        StateTable(BEGUN_GROUP, PAIR_KEYS),
         StateTable(BROKEN_GROUP, EVENT_KEYS),
     )
     energy_terms = (
@@ -72,10 +77,10 @@ class Bonds(Feature):
         EnergyTerm(BOND_DAMPING, Role.LOST, summed=True),
         EnergyTerm(BOND_FRACTURE, Role.LOST, summed=True),
     )
-    fields: ClassVar[tuple[Field, ...]] = (SPHERE_ORIENTATION,)
+    fields: ClassVar[tuple[Field, ...]] = (SPHERE_ORIENTATION, *FLEXIBLE_FIELDS)
 
-    def __init__(self, laws: Floats | None = None) -> None:
-        self.evaluation = None if laws is None else BondEvaluation()
+    def __init__(self, laws: Floats | None = None, box: MovingBox | None = None) -> None:
+        self.evaluation = None if laws is None else BondEvaluation(box)
         self._laws = np.zeros((0, 3)) if laws is None else laws
         self.broken = BrokenBonds()
 
@@ -86,16 +91,18 @@ class Bonds(Feature):
         Raises
         ------
         CaseError
-            On all ranks, if the case has shapes or a deforming box, which cannot be combined with bonds.
+            On all ranks, if a flexible shape is not valid.
         """
         if not system.case.bonds:
             return cls()
-        if system.clusters is not None or system.box.moving is not None:
-            raise CaseError(
-                f"{system.case.source}: bonds: join single spheres in a box that does not deform; remove shapes and "
-                "domain.deformation, or the bonds"
-            )
-        return cls(laws_of(system.case))
+        on_first_rank(system.exchange, lambda: require_flexible_shapes(system.case))
+        return cls(laws_of(system.case), system.box.moving)
+
+    @classmethod
+    def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
+        """Return the orientation of spheres, and with flexible particles the fields that name these."""
+        fields = super().fields_in(case)
+        return fields if has_flexible(case) else fields[:1]
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:
@@ -104,8 +111,8 @@ class Bonds(Feature):
 
     @property
     def pair_tables(self) -> tuple[PairTable, ...]:
-        """The tables of bonds, and of broken pairs that never touch."""
-        return () if self.evaluation is None else (self.evaluation.table, self.evaluation.apart)
+        """The tables of bonds, of broken pairs that never touch, and of broken pairs whose contact begins."""
+        return () if (one := self.evaluation) is None else (one.table, one.apart, one.begun)
 
     @property
     def has_forces(self) -> bool:
@@ -125,7 +132,9 @@ class Bonds(Feature):
         )
 
     def after_drift(self, system: System) -> None:
-        """Turn all spheres by their angular velocities of the middle of the step."""
+        """Turn all spheres by their angular velocities of the middle of the step; count the work of the box."""
+        if self.evaluation is not None and self.evaluation.in_box is not None:
+            count_box_work(system, self.evaluation.in_box, system.progress.step - 1)
         own = system.particles
         turn_spheres(own.count, system.constants.time_step.dt, own.angular_velocity, own.orientation)
 
@@ -146,10 +155,21 @@ class Bonds(Feature):
         if self.evaluation is not None:
             self.evaluation.add_loads(force, torque)
 
+    def box_forces(self, system: System) -> BoxForces | None:
+        """Return the forces of the bonds that this rank counts, with stiffness and damping."""
+        bonds = self.evaluation
+        return (
+            None
+            if bonds is None or bonds.in_box is None
+            else bonds.in_box.forces(bonds.table.counted(system.particles))
+        )
+
     def forces_change(self, system: System, dt: float) -> bool:
-        """Account for damping and remove the bonds that break in this step; return whether any bond breaks."""
+        """Account for work and damping, and remove the bonds that break in this step; return whether any breaks."""
         if self.evaluation is None:
             return False
+        if self.evaluation.in_box is not None:
+            count_box_work(system, self.evaluation.in_box, system.progress.step)
         if system.constants.law.has_ledger:
             system.contacts.ended_energies.add(BOND_DAMPING, self.evaluation.lost(system.particles.count, dt))
         if not self.evaluation.any_breaks:
@@ -163,10 +183,11 @@ class Bonds(Feature):
         mine = broken & (table.rows[:, 0] < system.particles.count)
         energy = table.columns["energy"][mine]
         system.contacts.ended_energies.add(BOND_FRACTURE, energy)
-        begins = mine & (table.columns[NO_CONTACT] == AFTER_BREAK)
-        system.contacts.ended_energies.add(
-            BOND_FRACTURE, -contact_energies(system, table.rows[begins], table.shift[begins])
-        )
+        if (begins := broken & (table.columns[NO_CONTACT] == AFTER_BREAK)).any():
+            contacts = contacts_of_broken(system, table, begins)
+            system.contacts.ended_energies.add(BOND_FRACTURE, -contacts.energy[mine[begins]])
+            bonds.begun.join(PairRecords(table.lower[begins], table.higher[begins], np.stack(contacts)))
+            system.lists.ask_for()
         self.broken.add(
             {
                 "step": np.full(len(energy), system.progress.step),
@@ -178,9 +199,15 @@ class Bonds(Feature):
                 "kind": table.columns["kind"][mine],
             }
         )
-        if np.any(table.columns[NO_CONTACT][broken] == AFTER_BREAK):
-            system.lists.ask_for()
         bonds.take_out(broken)
+
+    def new_contacts(self, system: System) -> PairRecords | None:
+        """Return the contacts of the bonds that have broken since the last lists."""
+        if self.evaluation is None or not len(begun := self.evaluation.begun):
+            return None
+        records = records_of(system.constants.law, begun)
+        begun.keep(np.zeros(len(begun), np.bool_))
+        return records
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Load the bonds of a checkpoint, or make the bonds of a new run. Collective.
@@ -198,10 +225,24 @@ class Bonds(Feature):
             own.orientation[:] = 0.0
         fill_orientations(own.orientation)
         self.evaluation.table.load(over, own, _new_bonds(system) if stored is None else stored)
-        apart = groups.get(APART_GROUP)
-        if apart is not None:
-            self.evaluation.apart.load(over, own, apart)
+        for table, name in ((self.evaluation.apart, APART_GROUP), (self.evaluation.begun, BEGUN_GROUP)):
+            if name in groups:
+                table.load(over, own, groups[name])
         self.broken.load(groups.get(BROKEN_GROUP))
+
+    def add_pairs(self, system: System) -> bool:
+        """Make the bonds that begin with the present stage; return whether the stage makes any.
+
+        Raises
+        ------
+        CaseError
+            On all ranks, if particles cannot be bonded as the case says.
+        """
+        if self.evaluation is None or not kinds_of_stage(system.case, system.stages.present):
+            return False
+        table = self.evaluation.table
+        table.load_more(system.exchange, system.particles, _new_bonds(system, table))
+        return True
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the groups of a checkpoint."""
@@ -211,13 +252,17 @@ class Bonds(Feature):
         return {
             BOND_GROUP: bonds.table.columns_of(bonds.table.counted(own)),
             APART_GROUP: bonds.apart.columns_of(bonds.apart.counted(own)),
+            BEGUN_GROUP: bonds.begun.columns_of(bonds.begun.counted(own)),
             BROKEN_GROUP: {name: column.copy() for name, column in self.broken.columns.items()},
         }
 
     def on_insert(self, system: System, columns: Columns) -> None:
-        """Give inserted spheres the orientation of all spheres at time 0."""
+        """Give inserted spheres the orientation of all spheres at time 0, and join those of flexible particles."""
         if self.evaluation is not None:
             fill_orientations(columns["orientation"])
+            if kinds := kinds_of_shapes(system.case):
+                pairs, bonds = bonds_of_all(system.case, columns, kinds)
+                self.evaluation.table.add(pairs[:, 0], pairs[:, 1], _with_contacts(system.case, bonds))
 
     def on_remove_pairs(self, system: System, table: PairTable, ends: Booleans) -> None:
         """Account for the energy of bonds that are removed with a particle."""
@@ -234,51 +279,9 @@ class Bonds(Feature):
             table = self.evaluation.table
             mine = table.counted(system.particles)
             sums.add(BOND_ENERGY, table.columns["energy"][mine])
+            begun = self.evaluation.begun
+            sums.add("elastic", begun.columns["energy"][begun.counted(system.particles)])
             sums.add(BOND_DAMPING, -self.evaluation.ahead(mine, system.constants.time_step.dt))
-
-    def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names, units and types of series columns: number of bonds, number of broken bonds by mode."""
-        if self.evaluation is None:
-            return []
-        return [("bonds", "1", "i8"), *((f"bonds_broken_{mode}", "1", "i8") for mode in MODES)]
-
-    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
-        """Return the values of `columns`. Collective."""
-        if self.evaluation is None:
-            return {}
-        table = self.evaluation.table
-        count = np.array([np.count_nonzero(table.counted(system.particles))], np.int64)
-        broken = self.broken.counts(system.exchange).tolist()
-        whole = int(system.exchange.add(count)[0])
-        return {"bonds": whole, **{f"bonds_broken_{mode}": one for mode, one in zip(MODES, broken, strict=True)}}
-
-    def all_of(self, system: System) -> dict[str, NDArray[Any]] | None:
-        """Return all bonds, present and broken, on the first rank; None elsewhere. Collective.
-
-        Raises
-        ------
-        InputError
-            If the case has no bonds.
-        """
-        if self.evaluation is None:
-            raise InputError("simulation.bonds: the case has no bonds; give it [bonds.NAME]")
-        return bonds_of_run(system, self.evaluation, self.broken)
-
-    def finish(self, system: System, folder: Path) -> list[str]:
-        """Write the events of all bonds that have broken; return a line for the report. Collective."""
-        if self.evaluation is None:
-            return []
-        self.write(system, folder)
-        count = self.broken.counts(system.exchange)
-        return [breaks_line(count)] if count.any() else []
-
-    def write(self, system: System, folder: Path) -> None:
-        """Write the events of all bonds that have broken so far, and replace an earlier file. Collective."""
-        if self.evaluation is not None:
-            events = self.broken.collected(system.exchange)
-            on_first_rank(
-                system.exchange, lambda: write_breaks(events, system.case, system.constants.time_step.dt, folder)
-            )
 
 
 def laws_of(case: CaseData) -> Floats:
@@ -286,11 +289,25 @@ def laws_of(case: CaseData) -> Floats:
     return np.array([law_row(_CRITERIA[one.criterion], one.friction_angle) for one in case.bonds.values()])
 
 
-def _new_bonds(system: System) -> Columns:
-    """Return ids and columns of the bonds of a new run; each bond is on exactly one rank. Collective."""
-    lower, higher, bonds = select_bonds(system.case, system.exchange, dict(system.particles))
-    contact = np.array([_CONTACTS[one.contact] for one in system.case.bonds.values()], np.int64)
-    return {"lower": lower, "higher": higher, **bonds._asdict(), NO_CONTACT: contact[bonds.kind]}
+def _new_bonds(system: System, present: PairTable | None = None) -> Columns:
+    """Return ids and columns of the bonds that begin with the stage; each bond is on exactly one rank. Collective.
+
+    Without a table of present bonds the run begins.
+    """
+    case, over, own = case_in_box(system), system.exchange, system.particles
+    if present is None:
+        lower, higher, bonds = select_bonds(case, over, dict(own))
+    else:
+        mine = present.counted(own)
+        bonded = np.stack((present.lower[mine], present.higher[mine]), axis=1)
+        lower, higher, bonds = select_bonds(case, over, dict(own), system.stages.present, bonded)
+    return {"lower": lower, "higher": higher, **_with_contacts(case, bonds)}
+
+
+def _with_contacts(case: CaseData, bonds: BondColumns) -> Columns:
+    """Return the columns of new bonds, and whether their ends may be in contact."""
+    contact = np.array([_CONTACTS[one.contact] for one in case.bonds.values()], np.int64)
+    return {**bonds._asdict(), NO_CONTACT: contact[bonds.kind]}
 
 
 def _middles(system: System, table: PairTable, pairs: Booleans) -> NDArray[Any]:
@@ -298,4 +315,6 @@ def _middles(system: System, table: PairTable, pairs: Booleans) -> NDArray[Any]:
     rows, shift = table.rows[pairs], table.shift[pairs]
     packed = system.contacts.pairs.rows_to_share(system.particles)[:, PLACE : PLACE + 3]
     lower, higher = packed[rows[:, 0]], packed[rows[:, 1]] + shift
-    return system.constants.shape.wrapped(lower + 0.5 * (higher - lower))[0]
+    box = system.box.moving
+    shape = system.constants.shape if box is None else box.shape(system.progress.step)
+    return shape.wrapped(lower + 0.5 * (higher - lower))[0]

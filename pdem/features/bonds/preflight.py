@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.groups.flexible import FLEXIBLE_SHAPE
+from pdem.case.groups.shapes import shape_of, used_shapes
 from pdem.containers.group import on_first_rank
-from pdem.features.bonds.bond_limits import bond_network, limit_of
+from pdem.features.bonds.bond_limits import bond_network, limit_of, limits_of_shapes
 from pdem.features.bonds.section import WeibullStrength
-from pdem.features.bonds.selection import NEEDED, bonds_of_all
+from pdem.features.bonds.selection import NEEDED, bonds_of_all, kinds_of_stage
+from pdem.features.bonds.shape_bonds import kinds_of_shapes, links_of, require_flexible_shapes
+from pdem.output.summary import counted
 from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ def bond_findings(case: CaseData, particles: Population, step: float) -> list[Fi
     """
     if not case.bonds:
         return []
+    on_first_rank(particles.over, lambda: require_flexible_shapes(case))
     mine = {name: particles[name] for name in NEEDED if name in particles.columns}
     table = particles.over.collect(mine)
 
@@ -52,17 +57,44 @@ def bond_findings(case: CaseData, particles: Population, step: float) -> list[Fi
         ordered = {name: column[order] for name, column in table.items()}
         pairs, columns = bonds_of_all(case, ordered)
         network = bond_network(case, ordered)
+        later = [Finding("info", f"bonds {name}", text) for name, text in _made_later(case)]
+        if not len(pairs):
+            return later
         return [
-            *_numbers(case, ordered, network.rows),
-            *_stiffness(case, particles, network),
-            *_step(network, step),
+            *_flexible(case, ordered),
+            *(_numbers(ordered, network.rows) if len(pairs) else ()),
+            *(_stiffness(case, particles, network) if len(case.bonds) > len(kinds_of_shapes(case)) else ()),
+            *_step(case, network, step),
             *_strength(case, pairs, columns),
+            *later,
         ]
 
     return on_first_rank(particles.over, all_findings)
 
 
-def _numbers(case: CaseData, table: Columns, rows: Integers) -> Iterator[Finding]:
+def _made_later(case: CaseData) -> Iterator[tuple[str, str]]:
+    """Yield the names of bonds that do not begin with the run, and a text on their beginning."""
+    first = kinds_of_stage(case, 0)
+    for name, section in case.bonds.items():
+        if name not in first:
+            yield name, f"are made at the beginning of stage {section.stage}, and are not checked before"
+
+
+def _flexible(case: CaseData, table: Columns) -> Iterator[Finding]:
+    """Report the spheres and bonds of flexible particles, and their number at the start of the run."""
+    for number, (name, shape) in enumerate(case.shapes.items()):
+        if shape.bonds is None or name not in used_shapes(case):
+            continue
+        spheres = len(shape_of(case, name).radius)
+        text = f"flexible: bonds.{shape.bonds} joins its {counted(spheres, 'sphere')} by "
+        text += f"{counted(len(links_of(case, name)), 'bond')}"
+        here = int((table[FLEXIBLE_SHAPE] == number + 1).sum()) if FLEXIBLE_SHAPE in table else 0
+        text += f"; {counted(here // spheres, 'particle')} at the start"
+        more = [one.name for one in case.insertions if one.shape == name]
+        yield Finding("info", f"shape {name}", text + (f", more by insertion {', '.join(more)}" if more else ""))
+
+
+def _numbers(table: Columns, rows: Integers) -> Iterator[Finding]:
     """Report the number of bonds, and the spheres without bonds."""
     count = np.bincount(rows.ravel(), minlength=len(table["id"]))
     joined = count[count > 0]
@@ -91,9 +123,12 @@ def _stiffness(case: CaseData, particles: Population, network: BondNetwork) -> I
     yield Finding("info", "bonds", f"{text} (bulk modulus {bulk:.3g} Pa), if spread evenly")
 
 
-def _step(network: BondNetwork, step: float) -> Iterator[Finding]:
-    """Compare the time step with the longest stable step."""
-    limit = limit_of(network)
+def _step(case: CaseData, network: BondNetwork, step: float) -> Iterator[Finding]:
+    """Compare the time step with the longest stable step of present bonds, and of flexible particles still to come."""
+    limits = [*([limit_of(network)] if len(network.rows) else []), *limits_of_shapes(case)]
+    if not limits:
+        return
+    limit = min(limits, key=lambda one: one.time)
     share = step / limit.time
     text = f"{step:.4g} s is {100.0 * share:.3g} % of the longest stable step {limit.time:.4g} s of {limit.subject}"
     if share > STEP_SHARE:
@@ -104,7 +139,11 @@ def _step(network: BondNetwork, step: float) -> Iterator[Finding]:
 def _strength(case: CaseData, pairs: Integers, columns: BondColumns) -> Iterator[Finding]:
     """Report the loads at which bonds of each kind break, and the kinds that never break."""
     for number, (name, section) in enumerate(case.bonds.items()):
+        if name not in kinds_of_stage(case, 0):
+            continue
         mine = np.flatnonzero(columns.kind == number)
+        if not len(mine):  # its flexible particles are inserted later
+            continue
         tensile, _, energy = columns.strength[mine].T
         area, bending, _ = columns.section[mine].T
         if not np.isfinite(columns.strength[mine]).any():

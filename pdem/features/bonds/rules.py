@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.case.groups.shapes import is_flexible
 from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.rules.stage_rules import stage_reference
 from pdem.case.sections.materials import split_pair
 from pdem.features.bonds.section import CUT, Metres, NormalStrength
+from pdem.features.bonds.shape_bonds import flexible_problems, kinds_of_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,11 +23,15 @@ if TYPE_CHECKING:
 
 def bond_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all kinds of bonds; `.selection` checks their pairs."""
+    of_shapes = kinds_of_shapes(case)
     for name, section in case.bonds.items():
         where: Location = ("bonds", name)
-        yield from _which(case, section, where)
+        if name not in of_shapes:
+            yield from _which(case, section, where)
+        yield from stage_reference(case, section.stage, where)
         yield from _section(section, where)
         yield from _strength(section, where)
+    yield from flexible_problems(case)
     if case.bonds:
         yield from _rest_of_case(case)
 
@@ -32,7 +39,8 @@ def bond_problems(case: CaseData) -> Iterator[Problem]:
 def _which(case: CaseData, section: BondSection, where: Location) -> Iterator[Problem]:
     """Yield the problems of the keys that choose the bonded spheres."""
     if (section.between is None) == (section.file is None):
-        yield Problem(where, 'needs exactly one of between = "a-b", with gap, and file, a list of ids')
+        text = 'needs exactly one of between = "a-b", with gap, and file, a list of ids; or a shape with '
+        yield Problem(where, f'{text}bonds = "{where[-1]}"')
         return
     if section.file is not None:
         if section.gap is not None:
@@ -93,15 +101,15 @@ def _strength(section: BondSection, where: Location) -> Iterator[Problem]:
 
 def _rest_of_case(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of parts of the case that cannot be combined with bonds."""
-    first = next(iter(case.bonds))
-    if case.domain.deformation is not None:
-        text = "cannot be used with bonds: their images do not follow a box that deforms; move walls instead"
-        yield Problem(("domain", "deformation"), text)
     for index, group in enumerate(case.particles):
-        if group.shape is not None:
-            text = f"is rigid already, and bonds join spheres; give radius in place of shape, or remove bonds.{first}"
-            yield Problem(("particles", index, "shape"), text)
-    for index, insertion in enumerate(case.insertions):
-        if insertion.shape is not None:
-            text = f"cannot be inserted in a case with bonds; give radius in place of shape, or remove bonds.{first}"
-            yield Problem(("insertions", index, "shape"), text)
+        if group.shape in case.shapes and not is_flexible(case, group.shape or "") and not group.fixed:
+            yield from _of_rigid(case, group.material, ("particles", index, "shape"))
+
+
+def _of_rigid(case: CaseData, material: str, where: Location) -> Iterator[Problem]:
+    """Yield the problem of bonds that join the spheres of rigid clusters, by their material."""
+    for name, section in case.bonds.items():
+        if section.between is not None and material in sum(split_pair(section.between, case.materials), ()):
+            text = f"is rigid already, and bonds.{name} joins single spheres of {material}; give the clusters another "
+            yield Problem(where, f"{text}material, or the shape bonds")
+            return

@@ -73,9 +73,11 @@ Strength = Annotated[
 
 
 class BondSection(Section):
-    """``[bonds.NAME]``: elastic bonds between spheres from the start of the run on, until they break.
+    """``[bonds.NAME]``: elastic bonds between spheres from the start of the run or of a stage on, until they break.
 
     A bond joins two centres like a short rod with a round section: it resists elongation, shear, bending and twist.
+    Snapshots of bonds are in ``bonds.vtkhdf``, bonds that have broken in ``breaks.csv``, and the fragments of the last
+    snapshot in ``fragments.csv``. Bonds count in stresses.
     """
 
     between: Name | None = entry(
@@ -90,6 +92,11 @@ class BondSection(Section):
     file: Name | None = entry(
         "Instead of `between` and `gap`: a text file with the ids of two particles in each line, separated by a comma "
         "or blanks.",
+        default=None,
+    )
+    stage: Name | None = entry(
+        "Name of a stage: the bonds are made at its beginning; without it at the start of the run. Pairs that are "
+        "bonded already stay as they are.",
         default=None,
     )
     section: Literal["beam", "springs"] = entry(

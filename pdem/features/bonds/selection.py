@@ -1,4 +1,4 @@
-"""Selection of the bonded pairs at the start of a run: spheres of two materials within a gap, or pairs of a file."""
+"""Selection of bonded pairs: spheres of two materials within a gap, pairs of a file, or spheres of flexible shapes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.groups.flexible import FLEXIBLE, FLEXIBLE_COLUMNS
 from pdem.case.messages import shown_key
 from pdem.case.sections.materials import split_pair
+from pdem.case.stage_cases import stage_named
 from pdem.containers.group import on_first_rank
 from pdem.detection.find_pairs import find_pairs
 from pdem.features.bonds.bond_stiffness import Elasticity, RoundSection
@@ -15,12 +17,13 @@ from pdem.features.bonds.kernel import BondColumns
 from pdem.features.bonds.pair_lists import read_pairs
 from pdem.features.bonds.reference import BondModel, EndStates, new_bonds
 from pdem.features.bonds.section import Metres
+from pdem.features.bonds.shape_bonds import rows_in_shapes
 from pdem.features.bonds.strengths import strengths_of
 from pdem.foundation.errors import CaseError
 from pdem.numerics.geometry_kernels import sphere_mass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,12 +35,19 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, NDArray[Any]]
 
-NEEDED = ("id", "position", "radius", "material", "fixed")
+NEEDED = ("id", "position", "radius", "material", "fixed", "orientation", "cluster", *FLEXIBLE_COLUMNS)
 """Columns of particles that the selection of bonds reads."""
 
 
-def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) -> tuple[Integers, Integers, BondColumns]:
-    """Return the bonds of a case at the start of its run. Collective.
+def kinds_of_stage(case: CaseData, stage: int) -> list[str]:
+    """Return the names of the bonds that are made at the beginning of a stage; stage 0 begins with the run."""
+    return [name for name, one in case.bonds.items() if max(0, stage_named(case.stages, one.stage or "")) == stage]
+
+
+def select_bonds(
+    case: CaseData, over: Group, particles: Columns | Particles, stage: int = 0, bonded: Integers | None = None
+) -> tuple[Integers, Integers, BondColumns]:
+    """Return the bonds that a case makes at the beginning of a stage. Collective.
 
     Parameters
     ----------
@@ -47,7 +57,11 @@ def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) ->
         The ranks.
     particles : mapping of str to (n, ...) array
         Columns `NEEDED` of the particles of this rank. ``fixed`` is 0 for particles that move; without this column all
-        particles move.
+        particles move. ``orientation`` has quaternions; without this column all orientations are the same.
+    stage : int
+        Number of the stage; stage 0 begins with the run.
+    bonded : (m, 2) array, optional
+        Ids of pairs of this rank that are bonded already, the lower id first. They are left out.
 
     Returns
     -------
@@ -63,11 +77,13 @@ def select_bonds(case: CaseData, over: Group, particles: Columns | Particles) ->
     """
     mine = {name: np.asarray(particles[name]) for name in NEEDED if name in particles}
     table = over.collect(mine)
+    before = over.collect({"bonded": np.empty((0, 2), np.int64) if bonded is None else bonded})
     found: list[tuple[Integers, BondColumns]] = []
 
     def on_first() -> None:
         assert table is not None, "the first rank has all particles"
-        found.append(bonds_of_all(case, table))
+        assert before is not None, "the first rank has all bonds"
+        found.append(bonds_of_all(case, table, kinds_of_stage(case, stage), before["bonded"]))
 
     on_first_rank(over, on_first)
     pairs, columns = found[0] if found else (np.empty((0, 2), np.int64), _no_bonds())
@@ -81,41 +97,48 @@ def _no_bonds() -> BondColumns:
     return new_bonds(BondModel(0, Elasticity(1.0, 0.0)), nobody, nothing, np.empty((0, 3)))
 
 
-def bonds_of_all(case: CaseData, particles: Columns) -> tuple[Integers, BondColumns]:
+def bonds_of_all(
+    case: CaseData, particles: Columns, kinds: Collection[str] | None = None, bonded: Integers | None = None
+) -> tuple[Integers, BondColumns]:
     """Return the ids (b, 2) and the columns of the bonds among all particles of a case, sorted by id.
+
+    `kinds` are names of bonds, by default all that begin with the run. Pairs of ids `bonded` (m, 2) are left out.
 
     Raises
     ------
     CaseError
         With key, ids and remedy, if a file cannot be used, an id has no particle, no pair is within the gap, two kinds
-        join the same pair, a section is wider than a sphere, a bond is longer than half of a periodic side, or both
-        particles of a bond are fixed.
+        join the same pair, a section is wider than a sphere, a bond is longer than half of a periodic side, both
+        particles of a bond are fixed, or one belongs to a rigid cluster.
     """
     order = np.argsort(particles["id"], kind="stable")
     table = {name: column[order] for name, column in particles.items()}
-    rows, kinds = _all_rows(case, table)
+    names = list(kinds_of_stage(case, 0) if kinds is None else kinds)
+    rows, number = _all_rows(case, table, names)
+    if bonded is not None and len(bonded):
+        joined = np.searchsorted(table["id"], bonded)
+        many = len(table["id"])
+        free = ~np.isin(rows[:, 0] * many + rows[:, 1], joined[:, 0] * many + joined[:, 1])
+        rows, number = rows[free], number[free]
     columns = _no_bonds()
-    parts = [
-        bonds_of_rows(case, name, table, rows[kinds == number]) for number, name in enumerate(case.bonds)
-    ]  # fmt: skip
+    parts = [bonds_of_rows(case, name, table, rows[number == place]) for place, name in enumerate(names)]
     if parts:
         columns = BondColumns._make(np.concatenate(column) for column in zip(*parts, strict=True))
-    rows = np.concatenate([rows[kinds == number] for number in range(len(case.bonds))] or [rows])
     pairs = table["id"][rows].astype(np.int64)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     return pairs[order], BondColumns._make(column[order] for column in columns)
 
 
-def _all_rows(case: CaseData, table: Columns) -> tuple[Integers, Integers]:
-    """Return the rows (b, 2) of the ends of all bonds in a table sorted by id, and their kinds (b,)."""
-    rows = [rows_of_kind(case, name, table) for name in case.bonds]
+def _all_rows(case: CaseData, table: Columns, names: Sequence[str]) -> tuple[Integers, Integers]:
+    """Return the rows (b, 2) of the ends of all bonds of some kinds in a table sorted by id, and their places (b,)."""
+    rows = [rows_of_kind(case, name, table) for name in names]
     kinds = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
     joined = np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
     order = np.lexsort((kinds, joined[:, 1], joined[:, 0]))
     ordered = joined[order]
     same = np.flatnonzero((ordered[1:] == ordered[:-1]).all(axis=1))
     if len(same):
-        first, second = (list(case.bonds)[kinds[order[same[0] + more]]] for more in range(2))
+        first, second = (names[kinds[order[same[0] + more]]] for more in range(2))
         lower, higher = table["id"][ordered[same[0]]].tolist()
         raise CaseError(
             f"{case.source}: {shown_key(['bonds', second])}: particles {lower} and {higher} are joined by "
@@ -135,6 +158,8 @@ def rows_of_kind(case: CaseData, name: str, table: Columns) -> Integers:
     section, where = case.bonds[name], f"{case.source}: {shown_key(['bonds', name])}"
     if section.file is not None:
         return _rows_of_file(case, name, table)
+    if section.between is None:
+        return rows_in_shapes(case, name, table)
     domain, ways = case.domain, case.domain.dimension
     search = find_pairs(
         table["position"][:, :ways], table["radius"], skin=section.gap or 0.0, lower=domain.lower[:ways],
@@ -143,11 +168,12 @@ def rows_of_kind(case: CaseData, name: str, table: Columns) -> Integers:
     first, second = (case.material_index(one) for one in pair_materials(case, name))
     of_pair = table["material"][search.pairs]
     wanted = (of_pair == [first, second]).all(axis=1) | (of_pair == [second, first]).all(axis=1)
-    wanted &= ~_both_fixed(table, search.pairs)
+    wanted &= ~_both_fixed(table, search.pairs) & ~_in_one_particle(table, search.pairs)
     if not wanted.any():
         raise CaseError(
-            f"{where}.gap: no two spheres of {section.between} are nearer than {section.gap:g} m at the start of the "
-            "run; enlarge gap, or place the spheres closer together"
+            f"{where}.gap: no two spheres of {section.between} are nearer than {section.gap:g} m at the start of "
+            f"{'the run' if section.stage is None else f'stage {section.stage}'}; enlarge gap, or place the spheres "
+            "closer together"
         )
     return search.pairs[wanted]
 
@@ -163,6 +189,14 @@ def _both_fixed(table: Columns, rows: Integers) -> Booleans:
     fixed = table.get("fixed")
     both: Booleans = np.zeros((len(rows), 2), dtype=np.bool_) if fixed is None else fixed[rows] > 0
     return both[:, 0] & both[:, 1]
+
+
+def _in_one_particle(table: Columns, rows: Integers) -> Booleans:
+    """Return for each pair of rows (b, 2) whether both are spheres of the same flexible particle."""
+    if FLEXIBLE not in table:
+        return np.zeros(len(rows), np.bool_)
+    number: Integers = table[FLEXIBLE][rows]
+    return (number[:, 0] == number[:, 1]) & (number[:, 0] > 0)
 
 
 def _rows_of_file(case: CaseData, name: str, table: Columns) -> Integers:
@@ -185,7 +219,8 @@ def bonds_of_rows(case: CaseData, name: str, table: Columns, rows: Integers) -> 
     Raises
     ------
     CaseError
-        If a section is wider than a sphere, a bond is too long for the box, or both ends of a bond are fixed.
+        If a section is wider than a sphere, a bond is too long for the box, both ends of a bond are fixed, or one is
+        part of a rigid cluster.
     """
     section, ids = case.bonds[name], table["id"][rows]
     where = f"{case.source}: {shown_key(['bonds', name])}"
@@ -197,15 +232,33 @@ def bonds_of_rows(case: CaseData, name: str, table: Columns, rows: Integers) -> 
     if len(rigid):
         lower, higher = ids[rigid[0]].tolist()
         raise CaseError(f"{where}: joins particles {lower} and {higher}, which are both fixed; leave such pairs out")
-    still = np.zeros((len(rows), 2, 4))
-    still[:, :, 0] = 1.0
+    _require_single(where, table, rows)
     of_kind = BondModel(
         list(case.bonds).index(name), elasticity_of(section), section.damping_ratio, section.moment_factor
     )
-    ends = EndStates(branch, still, radius, inverse)
+    ends = EndStates(branch, _orientations_of(table, rows), radius, inverse)
     round_section = sections_of(section, radius.min(axis=1))
     _require_narrow(where, round_section.outer, radius.min(axis=1), ids)
     return new_bonds(of_kind, ends, round_section, strengths_of(section, ids[:, 0], ids[:, 1]))
+
+
+def _orientations_of(table: Columns, rows: Integers) -> Floats:
+    """Return the orientations (b, 2, 4) of the ends of bonds; equal ones if the table has none."""
+    if "orientation" in table:
+        return np.asarray(table["orientation"])[rows]
+    still = np.zeros((len(rows), 2, 4))
+    still[:, :, 0] = 1.0
+    return still
+
+
+def _require_single(where: str, table: Columns, rows: Integers) -> None:
+    """Raise an error if an end of a bond is a sphere of a rigid cluster."""
+    if "cluster" in table and (members := (table["cluster"][rows] > 0).any(axis=1)).any():
+        lower, higher = table["id"][rows[members.argmax()]].tolist()
+        raise CaseError(
+            f"{where}: joins particles {lower} and {higher}, and rigid clusters have no bonds; join single spheres, or "
+            "give the shape bonds"
+        )
 
 
 def branches_of(case: CaseData, position: Floats, rows: Integers) -> Floats:

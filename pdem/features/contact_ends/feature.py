@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pdem.contact.ends import EVENT, REASONS, WALL_REMOVED, ContactEnds
+from pdem.contact.ends import EVENT, JOINED, REASONS, WALL_REMOVED, ContactEnds
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.foundation.errors import InputError
@@ -30,7 +30,7 @@ _COUNTED = {
     f"{bodies}_{reason.replace(' ', '_')}": (row, number)
     for row, bodies in enumerate(("pairs", "wall_contacts"))
     for number, reason in enumerate(REASONS)
-    if (row, number) != (0, WALL_REMOVED)
+    if (row, number) not in {(0, WALL_REMOVED), (1, JOINED)}
 }
 """Columns of the series, numbers since time 0, with their indices in `ContactEnds.counts`."""
 
@@ -109,7 +109,8 @@ class EndedContacts(Feature):
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Load the counts of a checkpoint on the first rank."""
         if self.ends is not None and CONTACT_ENDS in groups and not system.exchange.rank:
-            self.ends.counts[:] = groups[CONTACT_ENDS]["counts"]
+            counts = groups[CONTACT_ENDS]["counts"]
+            self.ends.counts[:, : counts.shape[1]] = counts  # earlier versions wrote fewer reasons
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
         """Return names, units and types of the series columns: numbers of ended contacts by reason."""

@@ -11,6 +11,7 @@ from pdem.continuum.moving_box import FieldFrame, MovingImages
 from pdem.continuum.sums import field_sums
 from pdem.engine.views.acting_contacts import acting_on_walls, acting_parts, counted_ways
 from pdem.engine.views.bodies import bodies_of, sizes_of
+from pdem.engine.views.pair_forces import feature_pair_forces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +85,28 @@ def _present(system: System, *, split: bool) -> Present:
     matter = _matter_of(system)
     if split:
         parts = [part.of_this_rank for part in acting_parts(system)]
-        return matter, [action for part in parts for action in _actions_of(system.particles, part, split=True)]
+        actions = [action for part in parts for action in _actions_of(system.particles, part, split=True)]
+        return matter, [*actions, *_actions_of_features(system, split=True)]
     centre, branch, force = counted_ways(system)
     ways, walls = ways_of(centre, branch, force, np.zeros(len(force), np.int64)), acting_on_walls(system)
+    actions = [ways, *_actions_of_features(system, split=False)]
     # few forces at walls are one part with their ways: each part takes as long as some hundred contacts to begin with
-    return matter, [ways, *([] if walls is None else [joined(_actions_of(system.particles, walls, split=False))])]
+    return matter, [*actions, *([] if walls is None else [joined(_actions_of(system.particles, walls, split=False))])]
+
+
+def _actions_of_features(system: System, *, split: bool) -> list[Actions]:
+    """Return the pair forces of features that this rank counts; split branches change their class in the middle."""
+    pairs = feature_pair_forces(system)
+    if pairs is None:
+        return []
+    if not split:
+        return [ways_of(pairs.centre, pairs.branch, pairs.force, np.zeros(len(pairs.force), np.int64))]
+    material = system.particles.column("material").astype(np.int64)
+    halves, middle = 0.5 * pairs.branch, pairs.centre + 0.5 * pairs.branch
+    return [
+        ways_of(pairs.centre, halves, pairs.force, material[pairs.first]),
+        ways_of(middle, halves, pairs.force, material[pairs.second]),
+    ]
 
 
 def _matter_of(system: System) -> Matter:

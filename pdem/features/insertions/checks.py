@@ -64,10 +64,10 @@ def checked_columns(system: System, case: Case, meshes: Sequence[Mesh], material
     columns = _columns(system, list(case.materials), material, **given)
     if shape is not None:
         turns = _numbers_of_shape("orientation", orientation, len(columns["radius"]), 4)
-        columns = as_clusters(system, case, columns, shape, turns)
+        columns = as_clusters(case, columns, shape, turns)
     elif orientation is not None:
         raise InputError("orientation is given without a shape; spheres have none: give shape, too, or leave it out")
-    spheres = spheres_of(system, case, columns)
+    spheres = spheres_of(case, columns)
     present = _smallest_present(system.particles, system.exchange, case)
     materials = list(dict.fromkeys([material, *present]))
     pairs = tuple(pair for pair in contact_pairs(case, materials) if pair[0] == material)

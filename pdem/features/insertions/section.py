@@ -129,7 +129,10 @@ class Insertion(Section):
         "Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.",
         default=0.0,
     )
-    shape: Name | None = entry("Name of a shape: each particle is a rigid cluster of spheres.", default=None)
+    shape: Name | None = entry(
+        "Name of a shape: each particle is a rigid cluster of spheres, or flexible if the shape has bonds.",
+        default=None,
+    )
     orientation: Orientation = entry(
         "Orientation of clusters, as for particles; random ones depend on the insertion and on the number of the "
         "particle.",

@@ -88,6 +88,11 @@ def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Sc
     return Scale(name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names))
 
 
+def label_scale(name: str) -> Scale:
+    """Return the scale of a field of labels, such as ids of fragments: the same label has the same colour; no bar."""
+    return Scale(name.replace("_", " "), "", 0.0, 1.0, 1.0, (), ("labels",))
+
+
 def level_scale(name: str, unit: str, colour_map: str, levels: Sequence[float]) -> Scale:
     """Return the scale of a field with few distinct values, in ascending order: a class for each, from the largest."""
     factor, shown = prefixed(max(levels), unit)

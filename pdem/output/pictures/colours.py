@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.pictures.colour_scale import Scale, class_scale, level_scale, scale_of
+from pdem.output.pictures.colour_scale import Scale, class_scale, label_scale, level_scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +21,8 @@ _FRAMES_FOR_LIMITS = 20
 _UPPER_PERCENTILE = 99.5
 _OF_SIZE = ("radius",)
 """Fields with scales that do not begin at 0, and with a class for each value if there are few."""
+_LABELS = ("fragment",)
+"""Fields of labels: their order has no meaning."""
 _MOST_LEVELS = 6
 _NEARLY_ZERO = 0.02
 """Fraction of the largest value: smaller negative values, such as the power of springs, do not extend a scale."""
@@ -83,6 +85,8 @@ def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> 
     if names and choice.limits is None:
         present = np.unique(np.concatenate(found)).tolist()
         return Coloured(choice.field, class_scale(choice.field, names, present))
+    if choice.field in _LABELS and choice.limits is None:
+        return Coloured(choice.field, label_scale(choice.field))
     unit = frames[0].unit(choice.field)
     levels = _few_levels(found) if choice.field in _OF_SIZE and choice.limits is None else []
     if levels:

@@ -13,6 +13,7 @@ import numpy as np
 from pdem.foundation.errors import PdemError, how_to_install
 from pdem.output.pictures.edges import sharp_edges
 from pdem.output.pictures.overlay import LINE_COLOUR, add_axes, add_bars, add_scale_bar, add_words
+from pdem.output.pictures.tubes import tube_radii
 from pdem.output.summary import body_count, counted
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ _FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.74  # below the text
 _SHIFT_LEFT, _SHIFT_DOWN = 0.1, 0.05
 _REFERENCE_HEIGHT = 960
 _SHADOW_SAMPLES = 16, 64  # of films and pictures; few samples leave a pattern of dots
-_THINNEST, _THICK = 0.03, 0.5  # radii of tubes over the median radius of particles
-_THICKEST = 99.5  # percentile of forces
 _TUBE_SIDES = 12
 _SHADOW_RADIUS = 6.0
 _LIGHTS = (((-0.6, 0.9, 1.0), 0.75), ((0.9, 0.1, 0.8), 0.3), ((0.0, 0.3, 1.0), 0.2))
@@ -136,7 +135,7 @@ class Look:
     def scales(self) -> list[Scale]:
         """The scales of a picture, from top to bottom."""
         shown = [self.particles] if self.shows_particles else []
-        return [one.scale for one in (*shown, self.walls) if one is not None]
+        return [one.scale for one in (*shown, self.walls) if one is not None and one.scale.ticks]
 
     @property
     def scale(self) -> float:
@@ -218,7 +217,7 @@ def _add_particles(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) 
 
 
 def _colours(frame: SceneFrame, look: Look) -> NDArray[np.uint8]:
-    """Return the colours (n, 3) of all particles, or contacts."""
+    """Return the colours (n, 3) of all particles, contacts or bonds."""
     if look.particles is None:
         number = len(frame.columns["radius"] if frame.contacts is None else frame.contacts["normal_force"])
         return np.tile(np.array(_PLAIN, np.uint8), (number, 1))
@@ -226,16 +225,14 @@ def _colours(frame: SceneFrame, look: Look) -> NDArray[np.uint8]:
 
 
 def _add_chains(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) -> None:
-    """Add a tube along each contact, with a radius that grows with its normal force over the largest ones."""
+    """Add a tube along each contact or bond."""
     assert frame.contacts is not None
-    force = np.abs(frame.contacts["normal_force"])
-    if not len(force) or not force.any():
+    radius = tube_radii(frame)
+    if not len(radius):
         return
     begin = frame.contacts["centre"] - camera.centre
     ends = np.stack((begin, begin + frame.contacts["branch"]), axis=1).reshape(-1, 3)
-    lines = np.column_stack((np.full(len(force), 2), np.arange(len(ends)).reshape(-1, 2)))
-    share = np.minimum(force / np.percentile(force, _THICKEST), 1.0)
-    radius = float(np.median(frame.columns["radius"])) * (_THINNEST + (_THICK - _THINNEST) * share)
+    lines = np.column_stack((np.full(len(radius), 2), np.arange(len(ends)).reshape(-1, 2)))
     mesh = import_pyvista().PolyData(ends, lines=lines.ravel())
     mesh["width"] = np.repeat(radius, 2)
     mesh["colour"] = np.repeat(_colours(frame, look), 2, axis=0)

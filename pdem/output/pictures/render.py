@@ -110,6 +110,7 @@ def render(
     time: float | None = None,
     every: bool = False,
     contacts: bool = False,
+    bonds: bool = False,
     view: str | tuple[float, float, float] | None = None,
     frames_per_second: float = 20.0,
     say: Callable[[str], object] | None = None,
@@ -130,6 +131,9 @@ def render(
     contacts : bool
         Draw force chains instead of particles: tubes along the contacts, with radii that grow with the normal force.
         They are coloured by `colour_by`, a column of contacts, by default ``normal_force``.
+    bonds : bool
+        Draw bonds instead of particles: tubes with the radius of their section, coloured by a column of bonds, by
+        default ``tensile_stress``.
     view : str or tuple of float, optional
         A name of VIEWS, or the direction from the scene towards the camera. If None, flat systems are drawn from the
         top and all other systems from the front, a little from the right and above.
@@ -158,10 +162,12 @@ def render(
     ending = output.suffix.lower()
     if ending not in (".png", *FILMS):
         raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
-    options = _complete_look(look, contacts)
+    if contacts and bonds:
+        raise InputError("contacts and bonds are drawn in two pictures; choose one of both")
+    options = _complete_look(look, "normal_force" if contacts else "tensile_stress" if bonds else "speed")
     for choice in _choices(options):
         _check_colours(choice)
-    scene = open_scene(source, contacts=contacts)
+    scene = open_scene(source, contacts=contacts, bonds=bonds)
     if ending == ".mp4":
         _import_imageio()
     report = say or (lambda _: None)
@@ -186,8 +192,8 @@ def render(
     return _write_pictures(output, pictures, numbered=every)
 
 
-def _complete_look(given: LookOptions, contacts: bool) -> LookOptions:
-    """Return the options completed by defaults, for particles or contacts.
+def _complete_look(given: LookOptions, colour_by: str) -> LookOptions:
+    """Return the options completed by defaults; `colour_by` is the default of the field.
 
     Raises
     ------
@@ -199,7 +205,7 @@ def _complete_look(given: LookOptions, contacts: bool) -> LookOptions:
         raise TypeError(f"render() got an unexpected keyword argument {unknown[0]!r}")
     options: LookOptions = {**DEFAULT_LOOK, **given}
     if options["colour_by"] is None:
-        options["colour_by"] = "normal_force" if contacts else "speed"
+        options["colour_by"] = colour_by
     return options
 
 

@@ -17,6 +17,7 @@ from pdem.output.compare import step_index
 from pdem.output.contact_table import UNITS
 from pdem.output.snapshots import vtkhdf
 from pdem.output.snapshots.contact_snapshots import CONTACT_FILE, read_contacts
+from pdem.output.snapshots.formats import BOND_FILE
 from pdem.output.snapshots.snapshot_files import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class SceneFrame:
     walls : Walls or None
         The walls, if the run wrote any.
     contacts : dict of ndarray or None
-        Contacts from `pdem.output.snapshots.contact_snapshots.read_contacts`, if they are to be drawn.
+        Contacts or bonds from `pdem.output.snapshots.contact_snapshots.read_contacts`, if they are to be drawn.
     units : dict of str to str
         SI units of the fields of particles, or of contacts if these are drawn.
     names : dict of str to tuple of str
@@ -247,7 +248,7 @@ class SnapshotScene:
         columns = {"position": step.points, **step.point_data}
         units, contacts = step.units["point_data"], None
         if self._contacts is not None:
-            contacts, units = _contacts_at(self._contacts, step.time), UNITS
+            contacts, units = _contacts_at(self._contacts, step.time)
         title, walls = str(step.attributes.get(_TITLE, "")), walls_at(self._walls, step.time)
         materials, wall_names = _names_in_case(step.attributes)
         return SceneFrame(step.time, title, columns, walls, contacts, units, materials, wall_names)
@@ -281,9 +282,10 @@ def _names_in_case(attributes: Mapping[str, Any]) -> tuple[dict[str, tuple[str, 
     return dict.fromkeys(_OF_MATERIALS, tuple(case["materials"])) if "materials" in case else {}, walls
 
 
-def _contacts_at(path: Path, time: float) -> dict[str, NDArray[Any]]:
-    """Return the contacts at the written time nearest to `time` (s)."""
-    return read_contacts(path, int(np.argmin(np.abs(vtkhdf.read_times(path) - time))))
+def _contacts_at(path: Path, time: float) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the contacts or bonds at the written time nearest to `time` (s), and the units of their columns."""
+    index = int(np.argmin(np.abs(vtkhdf.read_times(path) - time)))
+    return read_contacts(path, index), UNITS | vtkhdf.read_step(path, index).units["cell_data"]
 
 
 def walls_at(path: Path, time: float) -> Walls | None:
@@ -306,15 +308,15 @@ def walls_at(path: Path, time: float) -> Walls | None:
     return walls if present is None else walls.only(present.astype(np.bool_))
 
 
-def open_scene(source: Path | str, *, contacts: bool = False) -> Scene:
+def open_scene(source: Path | str, *, contacts: bool = False, bonds: bool = False) -> Scene:
     """Return the scene of a folder or file.
 
     Parameters
     ----------
     source : path
         An output folder, a particle snapshot file or a checkpoint.
-    contacts : bool
-        Whether contacts are to be drawn instead of particles.
+    contacts, bonds : bool
+        Whether contacts or bonds are to be drawn instead of particles.
 
     Raises
     ------
@@ -325,7 +327,9 @@ def open_scene(source: Path | str, *, contacts: bool = False) -> Scene:
     """
     source = Path(source)
     if contacts:
-        return _scene_of_contacts(source)
+        return _scene_of_lines(source, CONTACT_FILE, "contacts", "with output.contacts_every, an interval in s")
+    if bonds:
+        return _scene_of_lines(source, BOND_FILE, "bonds", "with [bonds.NAME]")
     if source.suffix == ".vtkhdf":
         return SnapshotScene(source, source.with_name(WALL_FILE))
     if not source.is_dir():
@@ -337,13 +341,12 @@ def open_scene(source: Path | str, *, contacts: bool = False) -> Scene:
     raise InputError(f"{source}: holds neither {PARTICLE_FILE} nor a checkpoint; name the output folder of a run")
 
 
-def _scene_of_contacts(source: Path) -> SnapshotScene:
+def _scene_of_lines(source: Path, file: str, things: str, remedy: str) -> SnapshotScene:
+    """Return the scene of contacts or bonds, from a file in the folder of a run."""
     folder = source if source.is_dir() else source.parent
-    path = folder / CONTACT_FILE
+    path = folder / file
     if not path.exists() or not len(vtkhdf.read_times(path)):
-        raise InputError(
-            f"{folder}: holds no contacts to draw; run the case with output.contacts_every, an interval in s"
-        )
+        raise InputError(f"{folder}: holds no {things} to draw; run the case {remedy}")
     return SnapshotScene(folder / PARTICLE_FILE, folder / WALL_FILE, path)
 
 

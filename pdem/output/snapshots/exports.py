@@ -1,4 +1,4 @@
-"""Snapshots of particles in formats of other programs: extended XYZ (OVITO), CSV, VTU."""
+"""Snapshots of particles and bonds in formats of other programs: extended XYZ (OVITO), CSV, VTU."""
 
 from __future__ import annotations
 
@@ -99,6 +99,30 @@ def write_vtu(
     with saving(path), whole_file(path) as new:
         meshio.Mesh(columns["position"], cells, point_data=data).write(new, file_format="vtu")
 
+
+def write_lines_csv(path: Path, columns: Columns, units: Mapping[str, str]) -> None:
+    """Write bonds as a table: names with units in the first line, then one line per bond."""
+    head = [f"{name} [{units.get(column, '1')}]" for column in columns for name in _flat({column: columns[column]})]
+    save_file(path, "\n".join([",".join(head), *_rows(columns), ""]))
+
+
+def write_lines_vtu(path: Path, columns: Columns, units: Mapping[str, str]) -> None:
+    """Write bonds as VTU: a line from ``centre`` along ``branch`` for each bond, with the other columns."""
+    import meshio  # imported here, because the import is slow
+
+    count = len(columns["centre"])
+    ends = np.stack((columns["centre"], columns["centre"] + columns["branch"]), axis=1).reshape(-1, 3)
+    data = {name: [column] for name, column in columns.items() if name not in ("centre", "branch")}
+    mesh = meshio.Mesh(ends, [("line", np.arange(2 * count).reshape(-1, 2))], cell_data=data)
+    with saving(path), whole_file(path) as new:
+        mesh.write(new, file_format="vtu")
+
+
+LINE_EXPORTS: dict[str, Callable[[Path, Columns, Mapping[str, str]], None]] = {
+    "csv": write_lines_csv,
+    "vtu": write_lines_vtu,
+}
+"""Writers of bonds, for the formats that have lines or tables."""
 
 EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, SnapshotBox, Mapping[str, Field]], None]]] = {
     "extxyz": (".xyz", write_extended_xyz),

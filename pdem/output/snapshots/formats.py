@@ -96,10 +96,11 @@ class SnapshotFormat:
 
     Attributes
     ----------
-    particle_file, wall_file, cluster_file, contact_file : str
+    particle_file, wall_file, cluster_file, contact_file, bond_file : str
         Names of its files in an output folder.
     particles, walls, contacts : callable
-        Make the writers, with the arguments of `ParticleSnapshots`, `WallSnapshots` and `ContactSnapshots`.
+        Make the writers, with the arguments of `ParticleSnapshots`, `WallSnapshots` and `ContactSnapshots`; the last
+        one also makes the writer of bonds.
     last_snapshot : callable
         Returns step and time [s] of the last snapshot in a file, None if there is none.
     """
@@ -108,6 +109,7 @@ class SnapshotFormat:
     wall_file: str
     cluster_file: str
     contact_file: str
+    bond_file: str
     particles: Callable[..., ParticleWriter]
     walls: Callable[..., WallWriter]
     contacts: Callable[..., RowWriter]
@@ -116,11 +118,14 @@ class SnapshotFormat:
     @property
     def files(self) -> tuple[str, ...]:
         """Names of all files."""
-        return self.particle_file, self.wall_file, self.cluster_file, self.contact_file
+        return self.particle_file, self.wall_file, self.cluster_file, self.contact_file, self.bond_file
 
 
 CLUSTER_FILE = "clusters.vtkhdf"
 """Name of the snapshots of rigid clusters as bodies; their members are among the particles."""
+
+BOND_FILE = "bonds.vtkhdf"
+"""Name of the bonds at each snapshot: a line from particle to particle for each bond."""
 
 FORMATS = {
     "vtkhdf": SnapshotFormat(
@@ -128,6 +133,7 @@ FORMATS = {
         WALL_FILE,
         CLUSTER_FILE,
         CONTACT_FILE,
+        BOND_FILE,
         ParticleSnapshots,
         WallSnapshots,
         ContactSnapshots,

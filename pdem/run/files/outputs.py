@@ -259,8 +259,9 @@ class Outputs:
         )  # fmt: skip
 
     def write_snapshot(self) -> None:
-        """Write a snapshot of particles and walls, and the files of features. Collective."""
+        """Write a snapshot of particles, walls and bonds, and the files of features. Collective."""
         self._files.particles.write()
+        self._files.bonds.write()
         self._files.walls.write()
         warn_of_thin_walls(self._simulation.system)
         for feature in features_of(self._simulation.system):

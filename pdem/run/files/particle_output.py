@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.engine.clusters.energy import cluster_columns_of
+from pdem.engine.feature import features_of
 from pdem.engine.kept_fields import kept_fields
 from pdem.features.deforming_box.report import BOX_FIELDS, box_tables
 from pdem.features.registry import FEATURES, fields_of_features
@@ -50,7 +51,8 @@ CLUSTER_FIELDS = (
 def snapshot_fields(case: CaseData) -> list[Field]:
     """Return the particle fields in the snapshots of a case."""
     fields = written_fields(with_further(fields_of_features(case)).values())
-    return [*kept_fields(fields, case, FEATURES), CONTACT_COUNT]
+    derived = (field for one in FEATURES for field in one.snapshot_fields_in(case))
+    return [*kept_fields(fields, case, FEATURES), CONTACT_COUNT, *derived]
 
 
 class ParticleOutput:
@@ -89,8 +91,10 @@ class ParticleOutput:
         """Append the present particles and clusters of all ranks. Collective."""
         simulation, system = self._simulation, self._simulation.system
         own, counts = simulation.particles, contact_counts(system.particles, system.contacts)
-        columns = {field.name: own[field.name] for field in self._fields if field is not CONTACT_COUNT}
-        columns[CONTACT_COUNT.name] = counts
+        derived = {CONTACT_COUNT.name: counts}
+        for feature in features_of(system):
+            derived |= feature.snapshot_values(system)
+        columns = {field.name: own[field.name] for field in self._fields if field.name not in derived} | derived
         rows, tables = system.exchange.in_order([own.id]), box_tables(system)
         self._particles.write(simulation.time, simulation.step, columns, rows, tables)
         if self._clusters is not None:

@@ -13,6 +13,7 @@ from pdem.features.fields.feature import Fields
 from pdem.foundation.errors import CheckpointError, PdemError
 from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.snapshots.image_series import ImageSeries, Lattice, field_file
+from pdem.run.files.bond_snapshots import BondSnapshots
 from pdem.run.files.contact_columns import contact_columns, contact_file_of
 from pdem.run.files.particle_output import ParticleOutput
 from pdem.run.files.wall_files import WallFiles
@@ -48,7 +49,7 @@ class RunFiles:
 
     Attributes
     ----------
-    particles, walls, fields
+    particles, walls, fields, bonds
         Writers of snapshots.
     """
 
@@ -58,6 +59,7 @@ class RunFiles:
         self.walls = WallFiles(simulation, folder, attributes)
         self.fields = FieldFiles(simulation, folder, attributes)
         self._contacts = contact_file_of(simulation, FORMATS[WRITTEN_FORMAT], attributes)
+        self.bonds = BondSnapshots(simulation, FORMATS[WRITTEN_FORMAT], attributes)
         self._tables: list[Series | RunLog] = []
         self._closing = Closing()
         self._close = weakref.finalize(self, self._closing.close)
@@ -71,7 +73,7 @@ class RunFiles:
 
     def _shared(self) -> list[SnapshotFile]:
         """Return the files that all ranks write together."""
-        return [*self.particles.files(), *([] if self._contacts is None else [self._contacts])]
+        return [*self.particles.files(), *([] if self._contacts is None else [self._contacts]), *self.bonds.files()]
 
     def _own(self) -> list[SnapshotFile]:
         """Return the files of rank 0, an empty list on other ranks."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
     from pdem.foundation.array_types import Floats
-    from pdem.run.reading.results import Snapshot
+    from pdem.run.reading.snapshot import Snapshot
 
     Contacts = Mapping[str, NDArray[Any]]
 

@@ -11,6 +11,7 @@ from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import ContinuumFields
 from pdem.engine.views.bodies import sphere_masses
 from pdem.engine.views.stress import stress_of
+from pdem.features.bonds.feature import Bonds
 from pdem.features.collisions.feature import Collisions
 from pdem.features.fields.feature import Fields
 from pdem.features.fields.sampling import present_frame, present_sums
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from pdem.engine.system import System
     from pdem.engine.views.stress import Stress
+    from pdem.features.bonds.results.fragments import Fragments
     from pdem.features.collisions.counted import CollisionEnergies
     from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.output.contact_table import ContactTable
@@ -271,6 +273,32 @@ class Reductions:
         step.
         """
         return gathered_contacts(self.system)
+
+    @property
+    def bonds(self) -> dict[str, NDArray[Any]] | None:
+        """All bonds since the begin of the run, sorted by ids, on the first rank; None on others. Collective.
+
+        ``ids`` (n, 2) of both particles, ``bond`` (n,), the name in the case, ``broken_at`` [s], NaN for present bonds,
+        and the columns of snapshots of bonds from ``length`` on: ``radius``, ``force`` of the first on the second
+        particle, ``first_moment``, ``second_moment``, ``tensile_stress``, ``stress``, the load over the strength, and
+        more. A broken bond has the energy with which it broke, and NaN in the remaining columns.
+
+        Raises
+        ------
+        InputError
+            If the case has no bonds.
+        """
+        return self.system.features.get(Bonds).all_of(self.system)
+
+    def fragments(self) -> Fragments | None:
+        """Return the fragments: groups of particles that bonds join, on the first rank; None elsewhere. Collective.
+
+        Raises
+        ------
+        InputError
+            If the case has no bonds.
+        """
+        return self.system.features.get(Bonds).fragments(self.system)
 
     def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, Booleans]:
         """Return values as rows (n, k), and the mask of particles to include. Collective."""

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.case.rules.region_rules import region_of
-from pdem.features.bonds.breaks_file import read_breaks
+from pdem.features.bonds.results.breaks_file import read_breaks
 from pdem.features.collisions.counted import edges_of, read_collisions
-from pdem.features.registry import PARTICLE_FIELDS
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.named import Named
@@ -26,8 +24,8 @@ from pdem.output.snapshots import vtkhdf
 from pdem.output.snapshots.contact_snapshots import CONTACT_FILE, read_contacts
 from pdem.output.snapshots.image_series import FIELD_FILES, field_file
 from pdem.output.snapshots.snapshot_files import PARTICLE_FILE, WALL_FILE
-from pdem.particles import regions
 from pdem.run.reading.field_series import FieldSeries
+from pdem.run.reading.snapshot import Snapshot, why_no_contacts
 from pdem.run.reading.wall_snapshot import WallSnapshot
 
 if TYPE_CHECKING:
@@ -35,9 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.features.bonds.breaks_file import Breaks
+    from pdem.features.bonds.results.breaks_file import Breaks
+    from pdem.features.bonds.results.fragments import Fragments
     from pdem.features.collisions.counted import CollisionEnergies
-    from pdem.foundation.array_types import Booleans, Floats
+    from pdem.foundation.array_types import Floats
 
 _SHOWN_COLUMNS = 12
 
@@ -92,142 +91,6 @@ class SeriesTable:
         shown = [f"{name} [{self.units.get(name, '1')}]" for name in self.names[:_SHOWN_COLUMNS]]
         more = f" and {len(self.names) - _SHOWN_COLUMNS} more" if len(self.names) > _SHOWN_COLUMNS else ""
         return f"SeriesTable({len(self)} lines of {', '.join(shown)}{more})"
-
-
-class Snapshot:
-    """All particles and walls at one time: ``snapshot.position``, ``snapshot["radius"]``, and so on.
-
-    Attributes
-    ----------
-    time : float
-        Simulated time [s].
-    step : int
-        Number of the time step.
-    columns : dict of ndarray
-        Fields of particles by name, rows ordered by id.
-    """
-
-    def __init__(self, results: Results, index: int) -> None:
-        step = vtkhdf.read_step(results.folder / PARTICLE_FILE, index)
-        self.time, self.step = step.time, step.step
-        self.columns = {"position": step.points, **step.point_data}
-        self._results, self._tables = results, step.step_data
-
-    @property
-    def box(self) -> tuple[Floats, Floats]:
-        """The box at this time: its lowest corner (3,), and its period vectors as rows (3, 3) [m].
-
-        Along open axes the vectors are the sides of the domain. In a sheared box one vector is inclined.
-        """
-        if "box_corner" in self._tables:
-            return self._tables["box_corner"][0], self._tables["box_vectors"]
-        domain = self.case.domain
-        return np.array(domain.lower), np.diag(np.subtract(domain.upper, domain.lower))
-
-    @property
-    def box_speeds(self) -> Floats | None:
-        """Rates of the period vectors as rows (3, 3) [m/s]; None if the box does not deform."""
-        found: Floats | None = self._tables.get("box_speeds")
-        if found is None and "box_corner" in self._tables:
-            raise InputError(
-                f"{self._results.folder}: was written by an earlier version, which did not say how fast the box "
-                "deforms; run the case again for fields"
-            )
-        return found
-
-    def __len__(self) -> int:
-        return len(self.columns["position"])
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        if name not in self.columns:
-            raise InputError(f"the snapshot has no field {name!r}; {name_hint(name, list(self.columns))}")
-        return self.columns[name]
-
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        if name.startswith("_") or name not in self.columns:
-            raise AttributeError(f"the snapshot has no field {name!r}; there are {', '.join(self.columns)}")
-        return self.columns[name]
-
-    def inside(self, region: Any) -> Booleans:
-        """Return a mask of centres (n,) inside a region: a box, cylinder or ball as in the case file.
-
-        Parameters
-        ----------
-        region : mapping or region of a case
-            ``{"lower": [...], "upper": [...]}``, ``{"shape": "sphere", "centre": [...], "radius": ...}``, ...
-
-        Raises
-        ------
-        InputError
-            If the region is not valid.
-        """
-        return regions.distance(region_of(region), self.position) == 0.0
-
-    @cached_property
-    def walls(self) -> Named[WallSnapshot]:
-        """The walls by name, empty if the case has no walls; a missing name raises `InputError`."""
-        return self._results.walls_at(self.time)
-
-    @cached_property
-    def contacts(self) -> ContactTable:
-        """The contacts as columns by name, see `Results.contacts_at`.
-
-        If the run has written no contacts at this time, access to a column raises an error with the reason.
-        """
-        times = self._results.contact_times
-        if bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any()):
-            return self._results.contacts_at(self.time)
-        return ContactTable({}, _why_no_contacts(times, self.time))
-
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with a row per particle; vectors have columns ``position_x``, ``position_y``, ...
-
-        ``attrs["units"]`` of the frame has the units.
-
-        Raises
-        ------
-        InputError
-            If pandas is not installed.
-        """
-        return data_frame(self.columns, {name: field.unit for name, field in PARTICLE_FIELDS.items()})
-
-    @property
-    def case(self) -> Case:
-        """The case of the run."""
-        return self._results.case
-
-    @property
-    def folder(self) -> Path:
-        """The output folder of the run."""
-        return self._results.folder
-
-    def __repr__(self) -> str:
-        """Return time, number of particles, and fields."""
-        return f"Snapshot({self.time:.6g} s, {len(self)} particles: {', '.join(self.columns)})"
-
-    def _repr_html_(self) -> str:
-        """Return an HTML page for a notebook, with a picture and the range of each field."""
-        rows: list[tuple[str, ...]] = [("field", "smallest", "mean", "largest", "unit")]
-        for name, column in self.columns.items() if len(self) else ():
-            values = np.linalg.norm(column, axis=1) if column.ndim > 1 else column
-            label = f"|{name}|" if column.ndim > 1 else name
-            unit = PARTICLE_FIELDS[name].unit if name in PARTICLE_FIELDS else ""
-            numbers = (f"{number:.6g}" for number in (values.min(), values.mean(), values.max()))
-            rows.append((label, *numbers, unit))
-        image = picture_of(self._results.folder, self.time)
-        return notebook_page(f"{self.time:.6g} s", f"{len(self)} particles, step {self.step}", rows, image)
-
-
-def _why_no_contacts(times: Floats, time: float | None = None) -> str:
-    """Return why there are no contacts at a time [s] or at all; `times` are the times with contacts."""
-    at = "" if time is None else f" at {time:.6g} s"
-    if time is None or not len(times):
-        return f"the run has written no contacts{at}: run it with output.contacts_every"
-    nearest = times[np.argmin(np.abs(times - time))]
-    return (
-        f"the run has written no contacts{at}: the nearest are those at {nearest:.6g} s; let output.contacts_every "
-        "be output.snapshots_every, a multiple of it, or that over a whole number"
-    )
 
 
 class Results:
@@ -327,7 +190,7 @@ class Results:
         """
         times = self.contact_times
         if not len(times):
-            return ContactTable({}, _why_no_contacts(times))
+            return ContactTable({}, why_no_contacts(times))
         return ContactTable(read_contacts(self.folder / CONTACT_FILE, int(np.argmin(np.abs(times - time)))))
 
     @property
@@ -372,6 +235,16 @@ class Results:
     def breaks(self) -> Breaks:
         """Bonds that have broken until the last snapshot, by time and ids, for a case with bonds."""
         return read_breaks(self.folder)
+
+    def fragments(self, time: float) -> Fragments:
+        """Return the fragments at the snapshot nearest to a time [s]: groups of particles that bonds join.
+
+        Raises
+        ------
+        InputError
+            If the run has no snapshot, or the case has no bonds.
+        """
+        return self.at(time).fragments
 
     @cached_property
     def case(self) -> Case:
