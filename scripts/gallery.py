@@ -216,7 +216,7 @@ def run_settings(name: str) -> list[str]:
         case.override(setting)
     settings = [*example.shorter]
     if example.film:
-        settings.append(f"output.fields_every={case.time.end / FRAMES:.3g}")
+        settings.append(f"output.snapshots_every={case.time.end / FRAMES:.3g}")
     return [word for setting in settings for word in ("--set", setting)]
 
 

@@ -33,7 +33,7 @@ def made(tmp_path_factory):
     @cache
     def make(keys):
         folder = base / f"run{len(list(base.iterdir()))}"
-        outputs = [f'output.folder="{folder}"', f"time.end={STEPS * STEP}", "output.fields_every=1e-5"]
+        outputs = [f'output.folder="{folder}"', f"time.end={STEPS * STEP}", "output.snapshots_every=1e-5"]
         particles = f'{keys}\n[[particles]]\nmaterial = "rock"\nfile = "{base / "block.csv"}"'
         case = bonded_case(particles, step=STEP).changed([*outputs, "output.checkpoint_every=2e-5"])
         pdem.Simulation(case).run()
@@ -78,7 +78,7 @@ def test_a_case_without_bonds_has_no_fragments(tmp_path):
     text = CASE.format(step=1e-6, gap=1e-4, more="", periodic="false")
     begin, rest = text.split("[bonds.cement]")
     plain = pdem.Case.from_text(f"{begin}[output]{rest.split('[output]')[1]}")
-    case = plain.changed([f'output.folder="{tmp_path / "out"}"', "time.end=2e-6", "output.fields_every=1e-6"])
+    case = plain.changed([f'output.folder="{tmp_path / "out"}"', "time.end=2e-6", "output.snapshots_every=1e-6"])
     simulation = pdem.Simulation(case, particles=lattice((2, 1, 1)))
     with pytest.raises(InputError, match=r"simulation.fragments\(\): the case has no bonds; give it \[bonds.NAME\]"):
         simulation.fragments()
@@ -145,7 +145,7 @@ def test_a_replay_shows_the_moment_of_a_break(made, tmp_path):
     folder = made(WEAK)
     first = pdem.Results(folder)
     at = int(first.breaks.step[first.breaks.step > 45][0])
-    done = pdem.replay(folder, (at - 3) * STEP, (at + 2) * STEP, output=tmp_path / "again", fields_every=STEP)
+    done = pdem.replay(folder, (at - 3) * STEP, (at + 2) * STEP, output=tmp_path / "again", snapshots_every=STEP)
     assert done.proved
     again = pdem.Results(tmp_path / "again")
     pair = first.breaks.ids[first.breaks.step == at][0].tolist()

@@ -265,13 +265,14 @@ class Bonds(BondReadings):
                 self.evaluation.table.add(pairs[:, 0], pairs[:, 1], _with_contacts(system.case, bonds))
 
     def on_remove_pairs(self, system: System, table: PairTable, ends: Booleans) -> None:
-        """Account for the energy of bonds that are removed with a particle."""
-        if self.evaluation is not None and table is self.evaluation.table:
-            mine = table.counted(system.particles) & ends
-            system.contacts.ended_energies.add("outflow", table.columns["energy"][mine])
-            system.contacts.ended_energies.add(
-                BOND_DAMPING, -self.evaluation.ahead(mine, system.constants.time_step.dt)
-            )
+        """Account for the energy of bonds, and of contacts about to begin, that are removed with a particle."""
+        bonds, ended = self.evaluation, system.contacts.ended_energies
+        if bonds is None or table is bonds.apart:
+            return
+        mine = table.counted(system.particles) & ends
+        ended.add("outflow", table.columns["energy"][mine])
+        if table is bonds.table:
+            ended.add(BOND_DAMPING, -bonds.ahead(mine, system.constants.time_step.dt))
 
     def add_energies(self, system: System, sums: ExactSums) -> None:
         """Add the energy of the bonds that this rank counts."""
