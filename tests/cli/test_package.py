@@ -107,7 +107,7 @@ def test_description_has_no_links_that_lead_nowhere(wheel):
     with zipfile.ZipFile(wheel) as file:
         text = Parser().parsestr(file.read(f"{NAME}.dist-info/METADATA").decode()).get_payload()
     assert re.findall(r"\]\((?!https?://)[^)]*\)", text) == []
-    assert "| start | install, first ten minutes, tutorials |" in text
+    assert "| start | install, first ten minutes, gallery, tutorials |" in text
     assert text.count("```") == (ROOT / "README.md").read_text(encoding="utf-8").count("```")
 
 
