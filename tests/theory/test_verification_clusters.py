@@ -34,7 +34,7 @@ def test_the_study_has_a_table_for_each_check_and_its_name(tmp_path, monkeypatch
     monkeypatch.setattr(clusters, "CHECKS", clusters.CHECKS[3:4])
     (table,) = find_study("clusters").run(Notebook(tmp_path))
     assert table.failed == 0
-    assert "several contacts" in str(table)
+    assert "several simultaneous contacts" in str(table)
 
 
 def test_what_is_off_is_told(tmp_path, monkeypatch):

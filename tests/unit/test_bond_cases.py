@@ -291,5 +291,21 @@ def test_findings_name_bonds_spheres_without_any_and_the_longest_step(tmp_path):
     assert any("they never break" in line for line in findings(1e-7))
 
 
+def test_bonds_of_a_later_stage_are_named_and_limit_the_step(tmp_path):
+    """They are not checked, since their pairs are not known; the step has the limit of closest packing."""
+    stages = [{"name": "fall", "end": 1e-5}, {"name": "cure"}]
+    bonds = {"cement": USUAL, "glue": {**USUAL, "gap": 1.0, "stage": "cure"}}
+    case = pdem.Case.from_text(tomli_w.dumps(document(tmp_path, bonds, stages=stages)), tmp_path)
+    lines = [str(one) for one in bond_findings(case, Population(initial_particles(case)), 1e-7)]
+    assert lines[0].startswith("info: bonds: 2 join 3 spheres")
+    assert lines[-1] == "info: bonds glue: are made at the beginning of stage cure, and are not checked before"
+    subjects = [one.subject for one in step_limits(case) if one.name == "bond"]
+    assert any("2 bonds" in one for one in subjects)
+    assert any("bonds.glue in closest packing" in one for one in subjects)
+    later = pdem.Case.from_text(tomli_w.dumps(document(tmp_path, {"glue": bonds["glue"]}, stages=stages)), tmp_path)
+    (only,) = bond_findings(later, Population(initial_particles(later)), 1e-7)
+    assert "stage cure" in str(only)
+
+
 def test_keys_are_explained():
     assert "Young's modulus of the bonds, in Pa" in explain("bonds.NAME.youngs_modulus")

@@ -57,27 +57,26 @@ def bond_findings(case: CaseData, particles: Population, step: float) -> list[Fi
         ordered = {name: column[order] for name, column in table.items()}
         pairs, columns = bonds_of_all(case, ordered)
         network = bond_network(case, ordered)
-        later = [Finding("info", f"bonds {name}", text) for name, text in _made_later(case)]
-        if not len(pairs):
-            return later
+        of_sample = set(kinds_of_stage(case, 0)) - set(kinds_of_shapes(case))
         return [
             *_flexible(case, ordered),
             *(_numbers(ordered, network.rows) if len(pairs) else ()),
-            *(_stiffness(case, particles, network) if len(case.bonds) > len(kinds_of_shapes(case)) else ()),
+            *(_stiffness(case, particles, network) if of_sample else ()),
             *_step(case, network, step),
             *_strength(case, pairs, columns),
-            *later,
+            *_made_later(case),
         ]
 
     return on_first_rank(particles.over, all_findings)
 
 
-def _made_later(case: CaseData) -> Iterator[tuple[str, str]]:
-    """Yield the names of bonds that do not begin with the run, and a text on their beginning."""
+def _made_later(case: CaseData) -> Iterator[Finding]:
+    """Report the kinds of bonds that do not begin with the run."""
     first = kinds_of_stage(case, 0)
     for name, section in case.bonds.items():
         if name not in first:
-            yield name, f"are made at the beginning of stage {section.stage}, and are not checked before"
+            text = f"are made at the beginning of stage {section.stage}, and are not checked before"
+            yield Finding("info", f"bonds {name}", text)
 
 
 def _flexible(case: CaseData, table: Columns) -> Iterator[Finding]:
