@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from pdem.numerics.numba_private import INTERPRETED, CPUDispatcher, JITCodeLibrary, JITCPUCodegen, binding, misfit
+from pdem.numerics.contraction import ContractedLibrary, contract_by_rule
+from pdem.numerics.numba_private import INTERPRETED, CPUDispatcher, JITCPUCodegen, binding, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ def _set_environment(codegen: Any, name: str, environment: Any) -> None:
         _write_environment(codegen, name, environment)
 
 
-class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
+class LazyCodeLibrary(ContractedLibrary):
     """The code of one compiled function, in LLVM's language until the address of a function is requested.
 
     For a kernel from the disk only machine code is used, unless a kernel that calls it is compiled.
@@ -137,6 +138,7 @@ def inlined_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
 
 def generate_when_called() -> None:
     """Let numba compile into `LazyCodeLibrary` in this process, if that fits numba."""
+    contract_by_rule()
     if misfit():
         return
     JITCPUCodegen._library_class = LazyCodeLibrary
