@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import re
+import sys
 import warnings
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import llvmlite
-import llvmlite.binding
 import numba
 
 from pdem.numerics.cache_places import READ_VARIABLE, CacheWarning, choose
+from pdem.numerics.target import target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def places() -> Places:
     CacheWarning
         If kernels cannot simply be stored in the intended folder.
     """
-    found = choose(_key())  # computed now in any case, since `kernels` changes numba's view of the processor
+    found = choose(_key())
     if found.notice:
         warnings.warn(found.notice, CacheWarning, stacklevel=2)
     return found
@@ -92,6 +92,22 @@ def not_stored(error: OSError) -> None:
             CacheWarning,
             stacklevel=2,
         )
+
+
+_damaged: list[str] = []
+
+
+def damaged(path: str) -> None:
+    """Record that a stored kernel is damaged: it is compiled again.
+
+    Warns
+    -----
+    CacheWarning
+        The first time in a process.
+    """
+    _damaged.append(path)
+    if len(_damaged) == 1:
+        warnings.warn(f"{path} is damaged: it is compiled again, and so are others", CacheWarning, stacklevel=2)
 
 
 @contextmanager
@@ -142,13 +158,12 @@ def _marker(tag: str) -> Path:
 
 @cache
 def _key() -> str:
-    processor = llvmlite.binding.get_host_cpu_name()
-    features = numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_features().flatten()
+    processor, features = target()
     return "-".join(
         (
-            processor,
-            hashlib.blake2b(features.encode(), digest_size=4).hexdigest(),
-            f"python{platform.python_version()}",
+            processor or "any",
+            hashlib.blake2b(str(features).encode(), digest_size=4).hexdigest(),
+            f"python{sys.version_info.major}.{sys.version_info.minor}",
             f"numba{numba.__version__}",
             f"llvmlite{llvmlite.__version__}",
             _source_digest(),

@@ -31,6 +31,9 @@ READ_VARIABLE = "PDEM_READ_KERNELS"
 """Environment variable with further folders of kernels, for child processes."""
 
 _REMEDY = "set PDEM_CACHE_DIR to a folder that only you may write"
+SHIPPED = Path(__file__).resolve().parents[1] / "kernels"
+"""Folder with kernels that are part of an installation, by the names of their folders; missing in a checkout."""
+
 NOWHERE = Path(os.devnull)
 """Substitute where there is no folder: nothing can be read or written below this path."""
 
@@ -113,11 +116,11 @@ def choose(key: str) -> Places:
     for one in _candidates(key):
         problem = _unfit(one)
         if not problem:
-            return Places(one.folder, (one.folder, *read, *_handed_on()), _notice(one.base, read, problems))
+            return Places(one.folder, (one.folder, *read, *_further(key)), _notice(one.base, read, problems))
         problems.append(f"{one.base} ({problem})")
         if os.path.isdir(one.folder) and not _doubt(one):
             read.append(one.folder)
-    return Places(read[0] if read else NOWHERE / key, (*read, *_handed_on()), _notice(None, read, problems))
+    return Places(read[0] if read else NOWHERE / key, (*read, *_further(key)), _notice(None, read, problems))
 
 
 def _candidates(key: str) -> Iterator[_Candidate]:
@@ -137,9 +140,9 @@ def _candidates(key: str) -> Iterator[_Candidate]:
             yield _Candidate(new / key, new, (os.getuid(),))
 
 
-def _handed_on() -> list[Path]:
-    """Return the further folders that the parent process reads."""
-    paths = map(Path, filter(None, os.environ.get(READ_VARIABLE, "").split(os.pathsep)))
+def _further(key: str) -> list[Path]:
+    """Return the further folders to read: those of the parent process, and the folder of this installation."""
+    paths = [*map(Path, filter(None, os.environ.get(READ_VARIABLE, "").split(os.pathsep))), SHIPPED / key]
     return [path for path in paths if os.path.isdir(path) and not _doubt(_Candidate(path, path, None))]
 
 

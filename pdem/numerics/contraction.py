@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pdem.numerics.numba_private import JITCodeLibrary, JITCPUCodegen, ir
+import numba
+
+from pdem.foundation.errors import LaunchError
+from pdem.numerics.numba_private import JITCPUCodegen, ir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +105,15 @@ def _multiply_add(module: Any, kind: Any) -> Any:
     return module.globals.get(name) or ir.Function(module, ir.FunctionType(kind, [kind] * 3), name)
 
 
-class ContractedLibrary(JITCodeLibrary):  # type: ignore[misc]
+_Library: Any = getattr(JITCPUCodegen, "_library_class", object)
+if not hasattr(_Library, "add_ir_module"):
+    raise LaunchError(
+        f"numba {numba.__version__} offers no way to decide where products and sums are rounded once, so that results "
+        "would have other bits: pip install 'numba>=0.68.1,<0.69'"
+    )
+
+
+class ContractedLibrary(_Library):  # type: ignore[misc]
     """The code of one compiled function, contracted by the rule of this module."""
 
     def add_ir_module(self, ir_module: Any) -> None:

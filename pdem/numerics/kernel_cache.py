@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdem.numerics.cache import exclusive, not_stored, place_in_package, places
+from pdem.numerics.cache import damaged, exclusive, not_stored, place_in_package, places
 from pdem.numerics.cache_places import doubt_of, keep_private
 from pdem.numerics.numba_private import (
     INTERPRETED,
@@ -37,6 +38,14 @@ _ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
 _SECRETS = "_numba_hashsecret"
 
 
+_DIGEST = 16
+"""Number of bytes of the digest at the beginning of a file."""
+
+
+def _sealed(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest() + content
+
+
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
     """The files of one function: an index, and machine code for each signature. Processes may write concurrently.
 
@@ -47,7 +56,8 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
     * an index is read and written under a lock, so that no entry is lost;
     * the file name of machine code follows from its signature, so that even without locks a name never leads to wrong
       code;
-    * machine code exists before the index names it; numba writes each of the two files atomically.
+    * machine code exists before the index names it; numba writes each of the two files atomically;
+    * each file begins with a digest of its content, so that a damaged file counts as missing.
     """
 
     def __init__(self, path: str, name: str, stamp: object, others: Sequence[str] = ()) -> None:
@@ -71,12 +81,33 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         return None
 
     def _load_index(self) -> dict[object, str]:
-        return super()._load_index() if self._is_own(self._index_path) else {}
+        try:
+            version, stamp, entries = pickle.loads(self._content(self._index_path))
+        except FileNotFoundError:
+            return {}
+        return entries if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, entries: dict[object, str]) -> None:
+        with self._open_for_write(self._index_path) as file:
+            file.write(_sealed(self._dump((self._version, self._source_stamp, entries))))
 
     def _load_data(self, name: str) -> Any:
-        if not self._is_own(self._data_path(name)):
-            raise FileNotFoundError(name)
-        return super()._load_data(name)
+        return pickle.loads(self._content(self._data_path(name)))
+
+    def _save_data(self, name: str, data: object) -> None:
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(_sealed(self._dump(data)))
+
+    def _content(self, path: str) -> bytes:
+        """Return the content of a file; a file that is damaged or may be the work of a different user is missing."""
+        if not self._is_own(path):
+            raise FileNotFoundError(path)
+        with open(path, "rb") as file:
+            digest, content = file.read(_DIGEST), file.read()
+        if digest != _sealed(content)[:_DIGEST]:
+            damaged(path)
+            raise FileNotFoundError(path)
+        return content
 
     def _is_own(self, path: str) -> bool:
         """Return whether no other user can have written a file; see `pdem.numerics.cache_places`."""

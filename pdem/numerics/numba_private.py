@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ import numba
 
 from pdem.foundation.errors import LaunchError
 from pdem.numerics.cache import cache_directory
+from pdem.numerics.target import target
 
 try:
     from llvmlite import binding, ir
@@ -77,23 +77,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _avoid_gathers() -> None:
-    """Make vector code load scattered numbers individually, unless the user has chosen processor features.
-
-    Since the mitigations of 2023 the gather instructions of many x86 processors are several times slower than single
-    loads, and the flag that identifies these processors is not visible in a virtual machine.
-    """
-    if platform.machine() in ("x86_64", "AMD64") and numba.config.CPU_FEATURES is None:
-        features = binding.get_host_cpu_features().flatten()
-        numba.config.CPU_NAME = numba.config.CPU_NAME or binding.get_host_cpu_name()
-        numba.config.CPU_FEATURES = f"{features},+prefer-no-gather,+prefer-no-scatter"
-
-
 # These settings precede any use of the compiler, which reads them when it is created: a process that queries the
 # processor earlier would compile different code. They are set in numba's configuration and not in the environment,
 # because child processes choose for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
-_avoid_gathers()
+numba.config.CPU_NAME, numba.config.CPU_FEATURES = target()
 
 TESTED = (("0.68", "0.50"),)
 """Versions of numba and of llvmlite, without their last numbers, that pdem's tests have covered."""
@@ -132,8 +120,9 @@ JITCPUCodegen: Any = _part(
 )
 CPUDispatcher: Any = _part("numba.core.registry", "CPUDispatcher", "compile", "enable_caching")
 IndexDataCacheFile: Any = _part(
-    "numba.core.caching", "IndexDataCacheFile", "_data_name", "_dump", "_load_index", "_save_data", "_save_index"
-)
+    "numba.core.caching", "IndexDataCacheFile", "_data_name", "_data_path", "_dump", "_load_data", "_load_index",
+    "_open_for_write", "_save_data", "_save_index",
+)  # fmt: skip
 UserProvidedCacheLocator: Any = _part(
     "numba.core.caching", "UserProvidedCacheLocator", "from_function", "get_cache_path", "get_suitable_cache_subpath"
 )

@@ -62,7 +62,8 @@ def _laws(folder: Path) -> pdem.Simulation:
         for seed, name in enumerate(MODELS)
     ]  # fmt: skip
     return pdem.Simulation(pdem.Case.from_text(tomli_w.dumps({
-        "time": {"step": 2e-6, "end": 1.0}, "materials": MATERIALS, "interactions": {"default": MODELS["hertz"], **INTERACTIONS}, "particles": groups,
+        "time": {"step": 2e-6, "end": 1.0}, "materials": MATERIALS, "particles": groups,
+        "interactions": {"default": MODELS["hertz"], **INTERACTIONS},
         "domain": {"lower": [-0.004, -0.004, -0.001], "upper": [0.004, 0.004, 0.014], "periodic": [True, True, False],
                    "gravity": [0.0, 0.0, -50.0]},
         "walls": [{"name": "floor", "shape": "plane", "point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0],

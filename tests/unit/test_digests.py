@@ -1,6 +1,6 @@
 """Short runs have the states whose digests are committed, on every processor and with any version of the libraries.
 
-After a change that is meant to change bits: ``python scripts/digests.py``, and a line in the changelog.
+After a change that is meant to change bits: ``python tests/write_digests.py``, and a line in the changelog.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_kernels_for_other_processors_have_the_same_bits(processor, names, tmp_p
     environment = os.environ | {
         "NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features, "PDEM_CACHE_DIR": str(tmp_path / "cache"),
     }  # fmt: skip
-    command = [sys.executable, str(ROOT / "scripts" / "digests.py"), *names, "--into", str(tmp_path / "digests")]
+    command = [sys.executable, str(ROOT / "tests" / "write_digests.py"), *names, "--into", str(tmp_path / "digests")]
     subprocess.run(command, env=environment, check=True, timeout=1800, stdout=subprocess.DEVNULL)
     for name in names:
         found = json.loads((tmp_path / "digests" / f"{name}.json").read_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pdem.foundation.machine import has_openmp
-from pdem.numerics import cache, kernel_cache
-from pdem.numerics.cache_places import choose
+from pdem.numerics import cache, cache_places, kernel_cache
+from pdem.numerics.cache_places import CacheWarning, choose
 from pdem.numerics.kernel_cache import KernelFiles
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def test_folder_is_in_the_home_and_named_after_what_matters(tmp_path):
     folder = Path(run(SHOW, HOME=str(tmp_path)).stdout.strip())
     assert folder.is_dir()
     assert folder.parent == tmp_path / ".cache" / "pdem"
-    assert re.search(r"-python3\.\d+\.\d+-numba[\d.]+\w*-llvmlite[\d.]+\w*-[0-9a-f]{16}$", folder.name)
+    assert re.search(r"-python3\.\d+-numba[\d.]+\w*-llvmlite[\d.]+\w*-[0-9a-f]{16}$", folder.name)
 
 
 def test_the_users_choices_are_heeded(tmp_path):
@@ -179,6 +180,39 @@ def test_machine_code_is_there_before_the_index_names_it(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         store.save("a", "a")
     assert store._load_index() == {}
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "foreign"])
+def test_a_damaged_file_counts_as_missing(suffix, damage, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_damaged", [])
+    store = KernelFiles(str(tmp_path), "kernel", "stamp")
+    store.save("a", {"code": bytes(range(200))})
+    (path,) = tmp_path.glob(f"*.{suffix}")
+    content = path.read_bytes()
+    path.write_bytes({
+        "cut": content[:-7], "empty": b"", "flipped": content[:60] + bytes([content[60] ^ 4]) + content[61:],
+        "foreign": pickle.dumps({"a": "b"}),
+    }[damage])  # fmt: skip
+    with pytest.warns(CacheWarning, match=f"{path.name} is damaged: it is compiled again, and so are others"):
+        assert store.load("a") is None
+    assert store.load("a") is None, "which is said once"
+    store.save("a", "new")
+    assert store.load("a") == "new"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o755])
+def test_kernels_of_an_installation_are_read_unless_others_may_write_them(mode, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_places, "SHIPPED", tmp_path / "kernels")
+    monkeypatch.setenv("PDEM_CACHE_DIR", str(tmp_path / "own"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("PDEM_READ_KERNELS", raising=False)
+    shipped = tmp_path / "kernels" / "key"
+    shipped.mkdir(parents=True)
+    shipped.chmod(mode)
+    assert choose("other").read == (tmp_path / "own" / "other",)
+    assert (shipped in choose("key").read) == (mode == 0o755)
+    assert choose("key").kept == tmp_path / "own" / "key"
 
 
 THREADS = """

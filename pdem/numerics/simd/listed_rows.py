@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
-
-from pdem.numerics.numba_private import binding, intrinsic_or_plain, ir, types
+from pdem.numerics.numba_private import intrinsic_or_plain, ir, types
 from pdem.numerics.simd.transposition import LANES, ROWS, build_columns, build_rows, data_of
+from pdem.numerics.target import has_wide_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,15 +19,7 @@ if TYPE_CHECKING:
 _PLACE = ir.IntType(64)
 
 
-def _has_wide_vectors() -> bool:
-    """Return whether the processor that kernels are compiled for has vectors of `LANES` numbers."""
-    chosen, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES
-    if chosen or features is not None:
-        return chosen == binding.get_host_cpu_name() and "+avx512f" in (features or "+avx512f")
-    return bool(binding.get_host_cpu_features().get("avx512f"))
-
-
-GROUP = LANES if _has_wide_vectors() else ROWS
+GROUP = LANES if has_wide_vectors() else ROWS
 """Number of rows converted at a time."""
 
 

@@ -1,6 +1,6 @@
 """Write the digests with which tests compare the states of short runs, after a change that is meant to change bits.
 
-Called as ``python scripts/digests.py [NAME...] [--into FOLDER]``.
+Called as ``python tests/write_digests.py [NAME...] [--into FOLDER]``.
 """
 
 from __future__ import annotations

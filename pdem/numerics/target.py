@@ -1,0 +1,63 @@
+"""The processor that kernels are compiled for: not this one, but the level of x86-64 that it belongs to.
+
+Bits do not depend on the processor (`contraction`), so that all processors of a level can share machine code, also code
+that was compiled elsewhere and is part of an installation. ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` choose a
+different processor.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+
+import numba
+from llvmlite import binding
+
+_LEVELS = {
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    "x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
+}
+"""Levels from the widest vectors to the narrowest, with the features that distinguish each from the next one."""
+
+_SCATTERED = "+prefer-no-gather,+prefer-no-scatter"
+"""Vector code loads scattered numbers one by one. Since the mitigations of 2023 the gather instructions of many
+processors are several times slower, and the flag that identifies these processors is not visible in a virtual machine.
+"""
+
+NATIVE = "PDEM_NATIVE"
+"""Environment variable: with ``1``, kernels are compiled for exactly this processor."""
+
+
+@cache
+def target() -> tuple[str | None, str | None]:
+    """Return name and features of the processor for numba; None stands for numba's own choice."""
+    name, features = _chosen("NUMBA_CPU_NAME"), _chosen("NUMBA_CPU_FEATURES")
+    if features is not None or platform.machine() not in ("x86_64", "AMD64"):
+        return name, features
+    if name is not None:
+        return name, _SCATTERED
+    level = None if os.environ.get(NATIVE) == "1" else level_of(binding.get_host_cpu_features())
+    if level is not None:
+        return level, _SCATTERED
+    return binding.get_host_cpu_name(), f"{binding.get_host_cpu_features().flatten()},{_SCATTERED}"
+
+
+def level_of(features: dict[str, bool]) -> str | None:
+    """Return the level of x86-64 of a processor with these features; None if it has no fused multiply-add."""
+    missing = {level: any(not features.get(one) for one in needed) for level, needed in _LEVELS.items()}
+    if missing["x86-64-v3"]:
+        return None
+    return "x86-64-v3" if missing["x86-64-v4"] else "x86-64-v4"
+
+
+def has_wide_vectors() -> bool:
+    """Return whether the processor that kernels are compiled for has vectors of eight numbers."""
+    name, features = target()
+    return name == "x86-64-v4" or "+avx512f" in (features or "")
+
+
+def _chosen(variable: str) -> str | None:
+    """Return the user's choice, as numba has read it from the environment."""
+    value = getattr(numba.config, variable.removeprefix("NUMBA_"))
+    return None if value is None else str(value)
