@@ -1,8 +1,7 @@
-"""Provenance of results, written to every file: processor, libraries and sources, which may change bits.
+"""Provenance of results, written to every file: sources, libraries and processor.
 
-Ranks, threads, partitions and restarts change no bit. A different type of processor or a different library may:
-compilers choose other instructions (fused multiply-adds, other vector widths), and libraries round their functions
-differently.
+Ranks, threads, partitions, restarts, processors and libraries change no bit; other sources of pdem may, and so do
+settings of numba that leave out its compiler. The rest is recorded for users, and to find a fault of a compiler.
 """
 
 from __future__ import annotations
@@ -34,10 +33,13 @@ PROVENANCE_LABELS = {
 }  # fmt: skip
 """Labels of the entries of `provenance` in messages."""
 
+MAY_CHANGE_BITS = ("pdem", "sources", "kernel_settings")
+"""Entries of `provenance` on which bits of results may depend."""
+
 
 @cache
 def provenance() -> dict[str, str]:
-    """Return everything outside the case that bits of results may depend on.
+    """Return everything outside the case by which results are computed.
 
     Returns
     -------
@@ -61,6 +63,11 @@ def provenance() -> dict[str, str]:
     }
 
 
+def decisive_provenance() -> dict[str, str]:
+    """Return the entries of `provenance` on which bits of results may depend."""
+    return {key: provenance()[key] for key in MAY_CHANGE_BITS}
+
+
 def _digest() -> str:
     """Return a digest of the sources of pdem and decomposition."""
     digest = hashlib.blake2b(digest_size=8)
@@ -73,7 +80,7 @@ def _digest() -> str:
 
 
 def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None = None, word: str = "now") -> str:
-    """Return the changes of the provenance since a file was written, in one line; empty if there are none.
+    """Return the changes since a file was written that may change bits, in one line; empty if there are none.
 
     Parameters
     ----------
@@ -86,19 +93,11 @@ def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None =
     """
     now = provenance() if now is None else now
     changed = [
-        _change(key, str(attributes[key]), now[key], word)
-        for key in PROVENANCE_LABELS
+        f"{PROVENANCE_LABELS[key]} {attributes[key]} ({word} {now[key]})"
+        for key in MAY_CHANGE_BITS
         if key in attributes and attributes[key] != now[key]
     ]
     return ", ".join(changed)
-
-
-def _change(key: str, then: str, now: str, word: str) -> str:
-    if key != _FEATURES:
-        return f"{PROVENANCE_LABELS[key]} {then} ({word} {now})"
-    before, after = set(then.split()), set(now.split())
-    pairs = ((f"{word} without", before - after), (f"{word} with", after - before))
-    return f"{PROVENANCE_LABELS[key]} ({'; '.join(' '.join((one, *sorted(some))) for one, some in pairs if some)})"
 
 
 def provenance_warning(attributes: Mapping[str, Any]) -> str:
@@ -107,6 +106,6 @@ def provenance_warning(attributes: Mapping[str, Any]) -> str:
     if not changes:
         return ""
     return (
-        f"the checkpoint was written under {changes}; the continued run is valid, but not bit for bit the one that "
-        "would have been: where bits matter, continue where it was begun"
+        f"the checkpoint was written under {changes}; the continued run is valid, but perhaps not bit for bit the one "
+        "that would have been: where bits matter, continue with the version that began it"
     )

@@ -1,4 +1,4 @@
-"""Checks that all ranks run the same program: same sources, same case, same type of processor."""
+"""Checks that all ranks run the same program: same sources, same case, same settings of the compiler."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
     Returns
     -------
     str
-        On rank 0 a warning, if ranks differ in other properties that change bits; otherwise empty.
+        On rank 0 a warning, if ranks differ in settings that change bits; otherwise empty.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
     which = _named(communicator, rank, of_rank, "in")
     text = (
         f"{number} of {communicator.size} ranks differ from rank 0, {which}: the results are valid, but their bits "
-        "depend on how particles are divided; where bits matter, use nodes of one type"
+        "depend on how particles are divided; give all ranks the same settings"
     )
     return "" if communicator.rank else text
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.case.input_files import contents_of, files_in
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoints.checkpoint_folder import STAGE_PREFIX
-from pdem.output.provenance import provenance
+from pdem.output.provenance import decisive_provenance
 from pdem.output.saving import save_file
 from pdem.preflight.before_stage import before_stage, digest_before
 from pdem.replays.branch import check_shared
@@ -109,7 +109,7 @@ def jobs_of(cases: Sequence[Case], at: str | None = None, there: Iterable[str] =
     CaseError
         If two cases differ before stage `at`.
     """
-    made_under = provenance()
+    made_under = decisive_provenance()
     if at is not None:
         _check_at(cases, at)
     names = [f"{RUNS}/{digest_of_run(case, made_under)}" for case in cases]

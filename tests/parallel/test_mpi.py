@@ -120,15 +120,17 @@ def test_ranks_that_would_run_something_else_are_refused(communicator, ranks):
         check_same(communicator, Case.from_text(CASE.format(end=1.0)), changed)
 
 
-def test_ranks_on_nodes_of_another_type_are_warned_of(communicator, ranks):
+def test_ranks_with_other_settings_are_warned_of(communicator, ranks):
     case = Case.from_text(CASE.format(end=1.0))
     assert check_same(communicator, case) == ""
-    other = {**provenance(), "processor": "abacus"} if communicator.rank == ranks - 1 else provenance()
+    abacus = {**provenance(), "processor": "abacus"} if communicator.rank == ranks - 1 else provenance()
+    assert check_same(communicator, case, abacus) == "", "bits do not depend on the processor"
+    other = {**provenance(), "kernel_settings": "opt 0"} if communicator.rank == ranks - 1 else provenance()
     text = check_same(communicator, case, other)
     assert bool(text) == (communicator.rank == 0 and ranks > 1)
     if text:
-        assert text.startswith(f"1 of {ranks} ranks differ from rank 0, rank {ranks - 1} in processor type ")
-        assert "(there abacus)" in text
+        assert text.startswith(f"1 of {ranks} ranks differ from rank 0, rank {ranks - 1} in numba's settings ")
+        assert "(there opt 0)" in text
 
 
 def test_threads_need_an_mpi_that_was_started_with_them(communicator, ranks, monkeypatch):

@@ -145,11 +145,12 @@ def test_states_that_were_never_reached_are_found(run):
 def test_other_versions_are_said_and_decide_nothing(run):
     document = json.loads((run / ATTEST_FILE).read_text())
     states = dict.fromkeys(document["states"], "0" * 64)
-    _sealed(run, states=states, made_under=document["made_under"] | {"numpy": "1.0"})
+    _sealed(run, states=states, made_under=document["made_under"] | {"numpy": "1.0", "pdem": "0.0.1"})
     for path in run.glob("checkpoint-*.h5"):
         path.unlink()
     found = verified(run)
-    assert "numpy 1.0 (here " in str(found)
+    assert "pdem 0.0.1 (here " in str(found)
+    assert "numpy" not in str(found), "which decides no bit"
     assert "not decided" in str(found)
     assert not found.verified
 
