@@ -12,7 +12,6 @@ import numpy as np
 
 from pdem.case.groups.initial_clusters import with_members
 from pdem.contact.ends import PARTICLE_REMOVED
-from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.clusters.energy import removed_energies
 from pdem.engine.clusters.insertion import insert_clusters, numbers_of_members
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.engine.feature_set import Features
     from pdem.engine.system import System
-    from pdem.foundation.array_types import Booleans, Int32s, Integers
+    from pdem.foundation.array_types import Booleans, Integers
 
 RENEWAL_SHARE = 0.2
 """Inserted and removed particles, over all particles, after which the levels of the grid are chosen again."""
@@ -56,22 +55,18 @@ def remove_particles(system: System, ids: Integers) -> Records:
         feature.on_remove(system, columns)
     remove_pairs(system, removed)
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
-    law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
-    add_dissipated(system.contacts.ended_energies, law, pairs.history[law.first_energy :, mine])
     wall_contact_ends = np.isin(walls.id, removed)
-    if system.contacts.walls is not None:
-        system.contacts.walls.end(walls.history, _rows(wall_contact_ends), system.contacts.ended_energies)
     ended = pairs.take(pair_ends), walls.take(wall_contact_ends)
+    system.contacts.end_pairs(ended[0])
+    if system.contacts.walls is not None:
+        rows = np.flatnonzero(wall_contact_ends).astype(np.int32)
+        system.contacts.walls.end(walls.history, rows, system.contacts.ended_energies)
     for feature in features_of(system):
         feature.on_end(system, PARTICLE_REMOVED, *ended)
     keep_clusters(system.clusters, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in own.fields})
     system.lists.count_change(int(system.exchange.add(np.array([len(ids)]))[0]))
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
-
-
-def _rows(mask: Booleans) -> Int32s:
-    return np.flatnonzero(mask).astype(np.int32)
 
 
 def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: Integers, is_removed: Booleans) -> None:

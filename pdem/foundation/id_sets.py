@@ -1,4 +1,4 @@
-"""Lookup of a few ids in a long array of ids."""
+"""Lookup of a few ids in a long array of ids, and of pairs of ids in other pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from pdem.foundation.array_types import Integers
+    from pdem.foundation.array_types import Booleans, Integers
 
 _SPARSE = 16
 
@@ -31,3 +31,11 @@ def rows_among(ids: Integers, wanted: Integers) -> Integers:
     marked[wanted & mask] = True
     rows = np.flatnonzero(marked[ids & mask])
     return rows[np.isin(ids[rows], wanted)]
+
+
+def pairs_among(pairs: Integers, wanted: Integers) -> Booleans:
+    """Return for each pair of ids (n, 2) whether it is one of the `wanted` pairs (m, 2), with the ids in this order."""
+    ids, numbers = np.unique(np.concatenate((pairs, wanted)), return_inverse=True)
+    first, second = numbers.reshape(-1, 2).T
+    keys = first * len(ids) + second
+    return np.isin(keys[: len(pairs)], keys[len(pairs) :])

@@ -14,6 +14,9 @@ from pdem.foundation.files import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+RUN_GOES_ON = "the run goes on from its last checkpoint once there is room"
+"""Remedy for the files that a run writes with its snapshots."""
+
 
 @contextmanager
 def writing(path: Path, remedy: str) -> Iterator[None]:

@@ -19,6 +19,7 @@ from pdem.engine.id_pairs.pair_places import FAR_SHARE, PairBox
 from pdem.engine.id_pairs.pairs_by_id import PairTable
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field
+from pdem.foundation.id_sets import pairs_among
 from pdem.foundation.packed_row import PACKED
 from pdem.motion.moving_box import BoxState, MovingBox
 
@@ -97,6 +98,12 @@ def test_pairs_of_a_particle_are_in_the_order_of_partners(some, rows, owned):
             partners.append((table.lower if is_higher else table.higher)[pair])
         assert partners == sorted(np.concatenate((some[some[:, 0] == particle, 1], some[some[:, 1] == particle, 0])))
     assert starts[-1] == len(entries)
+
+
+@given(pairs(6), pairs(6))
+def test_pairs_are_found_among_others(some, wanted):
+    others = set(map(tuple, wanted.tolist()))
+    assert pairs_among(some, wanted).tolist() == [tuple(pair) in others for pair in some.tolist()]
 
 
 @given(pairs(), st.permutations(range(30)), st.integers(1, 30), st.integers(0, 2**32))

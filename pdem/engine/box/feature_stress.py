@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact.pairs.box_sums import BOX_SUMS
+from pdem.foundation.exact_math import norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +57,7 @@ def _rows(forces: BoxForces, ways: Floats) -> Floats:
     along, across, driven = ways[:, :3], ways[:, 3:6], ways[:, 6:]
     rows = np.empty((BOX_SUMS, len(forces.force)))
     rows[:4] = products(forces.force, forces.branch, along, across)
-    x, y, z = forces.branch.T
-    direction = forces.branch / np.sqrt(x * x + y * y + z * z)[:, None]
+    direction = forces.branch / norm(forces.branch)[:, None]
     moved = (forces.branch @ across.T).T
     aligned = moved * (direction @ along.T).T
     squares, parallel = driven * (moved * moved), driven * (aligned * aligned)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.detection.neighbours import SEGMENTS
 from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT
+from pdem.foundation.id_sets import pairs_among
 from pdem.numerics.kernels import inlined, prange, threaded_kernel
 
 if TYPE_CHECKING:
@@ -28,15 +29,12 @@ def leave_out_pairs(system: System, near: NearPairs) -> None:
 
 def are_left_out(system: System, contacts: PairRecords) -> Booleans:
     """Return for each contact (n,) whether its particles are a pair without contact."""
-    left_out = np.zeros(len(contacts.lower), np.bool_)
+    pairs = np.stack((contacts.lower, contacts.higher), axis=1)
+    left_out = np.zeros(len(pairs), np.bool_)
     for table in system.features.pair_tables:
         marked = table.columns.get(NO_CONTACT)
         if marked is not None and np.any(marked):
-            lower = np.concatenate((contacts.lower, table.lower[marked != 0]))
-            higher = np.concatenate((contacts.higher, table.higher[marked != 0]))
-            ids, numbers = np.unique(np.concatenate((lower, higher)), return_inverse=True)
-            keys = numbers[: len(lower)] * len(ids) + numbers[len(lower) :]
-            left_out |= np.isin(keys[: len(left_out)], keys[len(left_out) :])
+            left_out |= pairs_among(pairs, np.stack((table.lower, table.higher), axis=1)[marked != 0])
     return left_out
 
 

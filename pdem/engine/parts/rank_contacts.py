@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.columns import looks_at_contacts
-from pdem.contact.law.dissipation import ENDED
+from pdem.contact.law.dissipation import ENDED, add_dissipated
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.walls.contacts import WallContacts
 from pdem.contact.walls.stages import wall_columns_of
@@ -130,6 +130,11 @@ class RankContacts:
         if self.walls is None:
             return WallRecords.none(wall_columns_of(self._law))
         return self.walls.records(self._particles, leaves)
+
+    def end_pairs(self, ended: PairRecords) -> None:
+        """Add the energies of ended contacts between particles to the sums, for a contact between ranks on one rank."""
+        mine = np.isin(ended.lower, self._particles.id)
+        add_dissipated(self.ended_energies, self._law, ended.history[self._law.first_energy :, mine])
 
     def work(self) -> Floats:
         """Return for each owned particle 1, the numbers of its candidate pairs and of its candidate facets (n, 3)."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from pdem.case.stage_cases import walls_present
 from pdem.contact.ends import JOINED, WALL_REMOVED
-from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.engine.energy import local_sums
@@ -94,10 +93,8 @@ def _without_joined(system: System, pairs: PairRecords) -> PairRecords:
     joined = are_left_out(system, pairs)
     if not np.any(joined):
         return pairs
-    law, ended = system.constants.law, pairs.take(joined)
-    mine = np.flatnonzero(np.isin(ended.lower, system.particles.id)).astype(np.int32)
-    add_dissipated(system.contacts.ended_energies, law, ended.history[law.first_energy :, mine])
-    none = WallRecords.none(wall_columns_of(law))
+    ended, none = pairs.take(joined), WallRecords.none(wall_columns_of(system.constants.law))
+    system.contacts.end_pairs(ended)
     for feature in features_of(system):
         feature.on_end(system, JOINED, ended, none)
     return pairs.take(~joined)

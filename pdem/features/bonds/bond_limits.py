@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from pdem.case.groups.group_sizes import Group
     from pdem.case.sections.schema import CaseData
+    from pdem.features.bonds.kernel import BondColumns
+    from pdem.foundation.array_types import Integers
 
     Columns = Mapping[str, NDArray[Any]]
 
@@ -60,8 +62,8 @@ class BondLimit(NamedTuple):
     subject: str
 
 
-def bond_network(case: CaseData, particles: Columns, kinds: Collection[str] | None = None) -> BondNetwork:
-    """Return the bonds among all particles of a case at the start of its run.
+def bond_network(case: CaseData, particles: Columns, kinds: Collection[str]) -> BondNetwork:
+    """Return the bonds of some kinds among all particles of a case at the start of its run.
 
     Parameters
     ----------
@@ -69,8 +71,8 @@ def bond_network(case: CaseData, particles: Columns, kinds: Collection[str] | No
         The case.
     particles : mapping of str to (n, ...) array
         Columns of the particles of all ranks, see `.selection.select_bonds`.
-    kinds : collection of str, optional
-        Names of the kinds of bonds; by default all.
+    kinds : collection of str
+        Names of the kinds of bonds.
 
     Raises
     ------
@@ -79,7 +81,11 @@ def bond_network(case: CaseData, particles: Columns, kinds: Collection[str] | No
     """
     order = np.argsort(particles["id"], kind="stable")
     table = {name: column[order] for name, column in particles.items()}
-    pairs, columns = bonds_of_all(case, table, kinds)
+    return network_of(case, table, *bonds_of_all(case, table, kinds))
+
+
+def network_of(case: CaseData, table: Columns, pairs: Integers, columns: BondColumns) -> BondNetwork:
+    """Return bonds with ids `pairs` (b, 2) as a network of the particles of a table that is sorted by id."""
     rows = np.searchsorted(table["id"], pairs)
     inverse = inverse_masses_of(case, table)
     return BondNetwork(

@@ -9,6 +9,7 @@ import numpy as np
 from pdem.contact.law.contact_law import OVERLAP, REFERENCE_OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.containers.records import PairRecords
+from pdem.foundation.exact_math import norm
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def contacts_of_broken(system: System, bonds: PairTable, broken: Booleans) -> Be
     own = system.particles
     rows, shift = bonds.rows[broken], bonds.shift[broken]
     place = system.contacts.pairs.rows_to_share(own)[:, PLACE : PLACE + 3]
-    x, y, z = (place[rows[:, 1]] - place[rows[:, 0]] + shift).T
+    apart = norm(place[rows[:, 1]] - place[rows[:, 0]] + shift)
     radius, material = own.column("radius")[rows], own.column("material")[rows]
     reach = radius[:, 0] + radius[:, 1]
-    overlap = np.maximum(reach - np.sqrt(x * x + y * y + z * z), 0.0)
+    overlap = np.maximum(reach - apart, 0.0)
     low, high = np.minimum(np.maximum(reach - bonds.columns["length"][broken], 0.0), overlap), overlap
     available = bonds.columns["energy"][broken, 0]
     effective = radius[:, 0] * radius[:, 1] / reach

@@ -160,12 +160,8 @@ class BondEvaluation:
         loads = self.results.loads[~broken]
         never = broken & (self.table.columns[NO_CONTACT] == NEVER_TOUCHING)
         if never.any():
-            pairs = self.apart
-            lower, higher = (
-                np.concatenate((one, new[never]))
-                for one, new in ((pairs.lower, self.table.lower), (pairs.higher, self.table.higher))
-            )
-            pairs.replace(lower, higher, {NO_CONTACT: np.full(len(lower), NEVER_TOUCHING)})
+            marks = np.full(np.count_nonzero(never), NEVER_TOUCHING)
+            self.apart.add(self.table.lower[never], self.table.higher[never], {NO_CONTACT: marks})
         self.table.keep(~broken)
         self._follow_table()
         self.results.loads[:] = loads

@@ -8,7 +8,6 @@ import numpy as np
 
 from pdem.case.groups.shapes import has_flexible
 from pdem.containers.group import on_first_rank
-from pdem.containers.records import PairRecords
 from pdem.engine.blow_up import OF_FEATURE
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature_set import StateTable, Turn
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
+    from pdem.containers.records import PairRecords
     from pdem.engine.box.feature_stress import BoxForces
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.id_pairs.pairs_by_id import PairTable
@@ -55,15 +55,7 @@ _CONTACTS = {"always": 0, "after-break": AFTER_BREAK, "never": NEVER_TOUCHING}
 
 
 class Bonds(BondReadings):
-    """All bonds of a case.
-
-    Attributes
-    ----------
-    evaluation : BondEvaluation or None
-        The bonds of this rank; None for a case without bonds.
-    broken : BrokenBonds
-        Events of the bonds that have broken.
-    """
+    """All bonds of a case; `.readings.BondReadings` has their output."""
 
     turn, needs_forces = Turn.MEASURE, False
     tables = (
@@ -101,8 +93,9 @@ class Bonds(BondReadings):
     @classmethod
     def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
         """Return the orientation of spheres, and with flexible particles the fields that name these."""
-        fields = super().fields_in(case)
-        return fields if has_flexible(case) else fields[:1]
+        if not case.bonds:
+            return ()
+        return (SPHERE_ORIENTATION, *(FLEXIBLE_FIELDS if has_flexible(case) else ()))
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:
@@ -186,7 +179,7 @@ class Bonds(BondReadings):
         if (begins := broken & (table.columns[NO_CONTACT] == AFTER_BREAK)).any():
             contacts = contacts_of_broken(system, table, begins)
             system.contacts.ended_energies.add(BOND_FRACTURE, -contacts.energy[mine[begins]])
-            bonds.begun.join(PairRecords(table.lower[begins], table.higher[begins], np.stack(contacts)))
+            bonds.begun.add(table.lower[begins], table.higher[begins], contacts._asdict())
             system.lists.ask_for()
         self.broken.add(
             {

@@ -9,7 +9,7 @@ import numpy as np
 from pdem.case.groups.flexible import FLEXIBLE_SHAPE
 from pdem.case.groups.shapes import shape_of, used_shapes
 from pdem.containers.group import on_first_rank
-from pdem.features.bonds.bond_limits import bond_network, limit_of, limits_of_shapes
+from pdem.features.bonds.bond_limits import limit_of, limits_of_shapes, network_of
 from pdem.features.bonds.section import WeibullStrength
 from pdem.features.bonds.selection import NEEDED, bonds_of_all, kinds_of_stage
 from pdem.features.bonds.shape_bonds import kinds_of_shapes, links_of, require_flexible_shapes
@@ -56,7 +56,7 @@ def bond_findings(case: CaseData, particles: Population, step: float) -> list[Fi
         order = np.argsort(table["id"], kind="stable")
         ordered = {name: column[order] for name, column in table.items()}
         pairs, columns = bonds_of_all(case, ordered)
-        network = bond_network(case, ordered)
+        network = network_of(case, ordered, pairs, columns)
         of_sample = set(kinds_of_stage(case, 0)) - set(kinds_of_shapes(case))
         return [
             *_flexible(case, ordered),
@@ -138,10 +138,8 @@ def _step(case: CaseData, network: BondNetwork, step: float) -> Iterator[Finding
 def _strength(case: CaseData, pairs: Integers, columns: BondColumns) -> Iterator[Finding]:
     """Report the loads at which bonds of each kind break, and the kinds that never break."""
     for number, (name, section) in enumerate(case.bonds.items()):
-        if name not in kinds_of_stage(case, 0):
-            continue
         mine = np.flatnonzero(columns.kind == number)
-        if not len(mine):  # its flexible particles are inserted later
+        if not len(mine):  # it begins with a later stage, or its flexible particles are inserted later
             continue
         tensile, _, energy = columns.strength[mine].T
         area, bending, _ = columns.section[mine].T

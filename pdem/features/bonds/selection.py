@@ -20,6 +20,7 @@ from pdem.features.bonds.section import Metres
 from pdem.features.bonds.shape_bonds import rows_in_shapes
 from pdem.features.bonds.strengths import strengths_of
 from pdem.foundation.errors import CaseError
+from pdem.foundation.id_sets import pairs_among
 from pdem.numerics.geometry_kernels import sphere_mass
 
 if TYPE_CHECKING:
@@ -116,9 +117,7 @@ def bonds_of_all(
     names = list(kinds_of_stage(case, 0) if kinds is None else kinds)
     rows, number = _all_rows(case, table, names)
     if bonded is not None and len(bonded):
-        joined = np.searchsorted(table["id"], bonded)
-        many = len(table["id"])
-        free = ~np.isin(rows[:, 0] * many + rows[:, 1], joined[:, 0] * many + joined[:, 1])
+        free = ~pairs_among(table["id"][rows], bonded)
         rows, number = rows[free], number[free]
     columns = _no_bonds()
     parts = [bonds_of_rows(case, name, table, rows[number == place]) for place, name in enumerate(names)]

@@ -11,8 +11,7 @@ import numpy as np
 
 from pdem.contact.collisions import LOSSES
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
-from pdem.foundation.files import write_file
-from pdem.output.saving import writing
+from pdem.output.saving import RUN_GOES_ON, save_file
 from pdem.report.table import Table
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     Columns = Mapping[str, NDArray[Any]]
 
 _HEAD = ("group", "loss", "lower [J]", "upper [J]", "count", "energy [J]")
-_REMEDY = "the run goes on from its last checkpoint once there is room"
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def write_collisions(path: Path, found: CollisionEnergies) -> None:
 
     Raises
     ------
-    CheckpointError
+    WriteError
         If it cannot be written.
     """
     rows = [
@@ -150,8 +148,7 @@ def write_collisions(path: Path, found: CollisionEnergies) -> None:
         )
         for group, loss, column in np.argwhere(found.counts > 0).tolist()
     ]  # fmt: skip
-    with writing(path, _REMEDY):
-        write_file(path, f"# collisions until {found.time!r} s\n{Table(_HEAD, rows).csv()}")
+    save_file(path, f"# collisions until {found.time!r} s\n{Table(_HEAD, rows).csv()}", RUN_GOES_ON)
 
 
 def read_collisions(path: Path, edges: Floats) -> CollisionEnergies:

@@ -10,6 +10,7 @@ from pdem.engine.views.acting_contacts import refresh_packed_rows
 from pdem.features.bonds.bond_forces import forces_of_bonds
 from pdem.features.bonds.selection import sections_of
 from pdem.foundation.errors import InputError
+from pdem.foundation.exact_math import dot, norm
 from pdem.foundation.fields import Field
 from pdem.foundation.named import Named
 from pdem.output.frames import data_frame
@@ -92,7 +93,7 @@ def bond_columns(system: System, bonds: BondEvaluation, laws: Floats) -> Columns
     moments = results.loads[mine, 3:6], results.loads[mine, 6:9]
     kind = table.columns["kind"][mine]
     return {
-        "first": table.lower[mine], "second": table.higher[mine], "kind": kind, "length": lengths_of(pairs.branch),
+        "first": table.lower[mine], "second": table.higher[mine], "kind": kind, "length": norm(pairs.branch),
         "radius": _outer_radii(system, pairs, kind), "force": pairs.force, "first_moment": moments[0],
         "second_moment": moments[1], **_stresses(pairs, moments, table.columns["section"][mine]),
         **_states(results, mine), ENDS: np.stack((pairs.centre, pairs.centre + pairs.branch), axis=1),
@@ -107,27 +108,16 @@ def _states(results: BondResults, mine: Booleans) -> Columns:
 
 def _stresses(pairs: PairForces, moments: tuple[Floats, Floats], section: Floats) -> Columns:
     """Return the parts of forces [N] and the largest stresses of sections [Pa], as `.potential.stresses` does."""
-    normal = pairs.branch / lengths_of(pairs.branch)[:, None]
-    push, twist = _along(pairs.force, normal), _along(moments[1], normal)
-    side = lengths_of(pairs.force - push[:, None] * normal)
-    bends = (lengths_of(moment - _along(moment, normal)[:, None] * normal) for moment in moments)
+    normal = pairs.branch / norm(pairs.branch)[:, None]
+    push, twist = dot(pairs.force, normal), dot(moments[1], normal)
+    side = norm(pairs.force - push[:, None] * normal)
+    bends = (norm(moment - dot(moment, normal)[:, None] * normal) for moment in moments)
     area, bending, twisting = section.T
     return {
         "normal_force": push, "tangential_force": side,
         "tensile_stress": np.maximum(*bends) * bending - push / area,
         "shear_stress": side / area + np.abs(twist) * twisting,
     }  # fmt: skip
-
-
-def _along(vectors: Floats, normal: Floats) -> Floats:
-    """Return the components (n,) of vectors (n, 3) along unit vectors."""
-    return vectors[:, 0] * normal[:, 0] + vectors[:, 1] * normal[:, 1] + vectors[:, 2] * normal[:, 2]
-
-
-def lengths_of(vectors: Floats) -> Floats:
-    """Return the lengths (n,) of vectors (n, 3), with bits that do not depend on the other vectors."""
-    found: Floats = np.sqrt(_along(vectors, vectors))
-    return found
 
 
 def _outer_radii(system: System, pairs: PairForces, kind: NDArray[Any]) -> Floats:

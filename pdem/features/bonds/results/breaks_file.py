@@ -9,9 +9,8 @@ import numpy as np
 
 from pdem.features.bonds.potential import MODES
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.foundation.files import write_file
 from pdem.output.run_folder import BREAKS_FILE
-from pdem.output.saving import writing
+from pdem.output.saving import RUN_GOES_ON, save_file
 from pdem.output.summary import counted
 from pdem.report.table import Table
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 _HEAD = ("time [s]", "step", "id_1", "id_2", "x [m]", "y [m]", "z [m]", "mode", "energy [J]", "bond")
-_REMEDY = "the run goes on from its last checkpoint once there is room"
 
 
 class Breaks(NamedTuple):
@@ -76,7 +74,7 @@ def write_breaks(events: Mapping[str, NDArray[Any]] | None, case: CaseData, step
 
     Raises
     ------
-    OutputError
+    WriteError
         If the disk is full.
     """
     if events is None:
@@ -86,9 +84,7 @@ def write_breaks(events: Mapping[str, NDArray[Any]] | None, case: CaseData, step
         (repr(time), step, *ids, *map(repr, place), mode, repr(energy), bond)
         for time, step, ids, place, mode, energy, bond in zip(*(one.tolist() for one in columns), strict=True)
     ]
-    path = folder / BREAKS_FILE
-    with writing(path, _REMEDY):
-        write_file(path, Table(_HEAD, rows).csv())
+    save_file(folder / BREAKS_FILE, Table(_HEAD, rows).csv(), RUN_GOES_ON)
 
 
 def read_breaks(folder: Path) -> Breaks:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.features.bonds.results.fragments import NEVER_BONDED, UNITS_OF_FRAGMENTS, fragments_of, labels_of
 from pdem.output.run_folder import FRAGMENT_FILE
-from pdem.output.saving import save_file
+from pdem.output.saving import RUN_GOES_ON, save_file
 from pdem.report.table import Table
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
     Columns = dict[str, NDArray[Any]]
-
-_REMEDY = "the run goes on from its last checkpoint once there is room"
 
 
 def labelled_particles(system: System, bonds: BondEvaluation, broken: BrokenBonds) -> Columns | None:
@@ -69,7 +67,7 @@ def write_fragments(fragments: Fragments | None, folder: Path) -> None:
 
     Raises
     ------
-    OutputError
+    WriteError
         If the disk is full.
     """
     if fragments is not None:
@@ -77,4 +75,4 @@ def write_fragments(fragments: Fragments | None, folder: Path) -> None:
         rows = [
             tuple(map(repr, row)) for row in zip(*(column.tolist() for column in fragments.table.values()), strict=True)
         ]
-        save_file(folder / FRAGMENT_FILE, Table(head, rows).csv(), _REMEDY)
+        save_file(folder / FRAGMENT_FILE, Table(head, rows).csv(), RUN_GOES_ON)
