@@ -12,6 +12,7 @@ from pdem.case.messages import shown_key
 from pdem.case.time_tables import read_table
 from pdem.case.wall_motions import motion_of
 from pdem.containers.meshes.solid import solid_of
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.bodies import FreeBody
 from pdem.motion.servo import EAGERNESS, ServoDrive
@@ -56,7 +57,7 @@ def drives_of(case: Case, meshes: Sequence[Mesh], clocks: Mapping[str, Clock] | 
 
 
 def _unit(axis: Sequence[float]) -> Floats:
-    return np.array(axis, np.float64) / math.hypot(*axis)
+    return np.array(axis, np.float64) / exact_math.hypot(*axis)
 
 
 def servo_of(case: Case, wall: Wall, clocks: Mapping[str, Clock] | None = None) -> ServoDrive:
@@ -126,7 +127,8 @@ def mass_of(body: sections.Body, mesh: Mesh) -> tuple[float, Floats, Floats]:
         If the volume of the mesh is needed, and the mesh encloses no volume.
     """
     if body.mass is not None and (body.inertia is not None or not body.turns):
-        centre = mesh.vertices.mean(axis=0) if body.centre is None else np.array(body.centre, np.float64)
+        middle = exact_math.totals(mesh.vertices) / mesh.vertex_count
+        centre = middle if body.centre is None else np.array(body.centre, np.float64)
         return body.mass, centre, np.array(body.inertia or np.zeros((3, 3)), np.float64)
     solid = solid_of(mesh)
     density = body.mass / solid.volume if body.mass is not None else body.density or 0.0
@@ -138,12 +140,18 @@ def _spin(body: sections.Body, mass: float, centre: Floats, inertia: Floats, fla
     spin = np.array(body.angular_velocity, np.float64)
     if body.hinge is not None:
         axis, arm = _unit(body.hinge.axis), centre - np.array(body.hinge.centre)
-        distance_squared = float(arm @ arm - (axis @ arm) ** 2)
-        return AxisSpin(axis, float(axis @ inertia @ axis) + mass * distance_squared, float(axis @ spin))
+        along = exact_math.dot(axis, arm)
+        distance_squared = float(exact_math.dot(arm, arm) - along * along)
+        return _about(axis, inertia, mass * distance_squared, spin)
     free = np.array(body.free_rotation) & (not flat, not flat, True)
     if free.all():
         return TopSpin(inertia, spin)
     if not free.any():
         return NoSpin()
-    axis = free.astype(np.float64)
-    return AxisSpin(axis, float(axis @ inertia @ axis), float(axis @ spin))
+    return _about(free.astype(np.float64), inertia, 0.0, spin)
+
+
+def _about(axis: Floats, inertia: Floats, offset: float, spin: Floats) -> AxisSpin:
+    """Return the rotation about an axis, of an inertia about the centre and the share of the centre's distance."""
+    moment = exact_math.dot(exact_math.matmul(axis, inertia), axis)
+    return AxisSpin(axis, float(moment) + offset, float(exact_math.dot(axis, spin)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.time_tables import read_table
+from pdem.foundation.interpolation import interpolated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def first_gravity(case: CaseData) -> Floats:
     if table is None:
         return np.array(case.domain.gravity, np.float64)
     times, values = table_values(case, table)
-    return np.array([np.interp(0.0, times, column) for column in values.T])
+    return np.asarray(interpolated(0.0, times, values))
 
 
 def gravity_at(case: CaseData, time: float, begins: Sequence[float]) -> Floats:
@@ -87,7 +88,7 @@ def gravity_at(case: CaseData, time: float, begins: Sequence[float]) -> Floats:
     if table is None:
         return np.array(constant, np.float64)
     times, values = table_values(case, table)
-    return np.array([np.interp(time - since, times, one) for one in values.T])
+    return np.asarray(interpolated(time - since, times, values))
 
 
 def largest_gravity(case: CaseData, *, files: bool = True) -> Floats:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.case.messages import shown_key
 from pdem.case.time_tables import read_table
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.motion.surfaces import SurfaceCourse, constant_course
 
@@ -43,7 +43,7 @@ def surface_course(surface: Surface, folder: Path) -> SurfaceCourse:
         return SurfaceCourse(times, velocities, np.zeros_like(velocities), np.zeros(3))
     turning = surface.rotation or surface.rotation_table
     assert turning is not None
-    axis = np.array(turning.axis) / math.hypot(*turning.axis)
+    axis = np.array(turning.axis) / exact_math.hypot(*turning.axis)
     if surface.rotation is not None:
         spin = surface.rotation.rate * axis
         return constant_course(REST, tuple(spin.tolist()), turning.centre)
@@ -86,6 +86,7 @@ def stuck_text(mesh: Mesh) -> str:
 def tangent_facets(course: SurfaceCourse, mesh: Mesh) -> Booleans:
     """Return for each facet (F,) of a mesh whether the surface moves along it at any time."""
     sides = np.diff(mesh.facet_start)
-    corners = mesh.vertices[mesh.facet_vertices]
-    middles = np.add.reduceat(corners, mesh.facet_start[:-1]) / sides[:, None]
+    corners, middles = mesh.vertices[mesh.facet_vertices], np.zeros((mesh.facet_count, 3))
+    np.add.at(middles, np.repeat(np.arange(mesh.facet_count), sides), corners)
+    middles /= sides[:, None]
     return course.is_tangent(middles, mesh.facet_normals)

@@ -23,6 +23,7 @@ from pdem.case.stage_cases import cases_of_stages
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.features.bonds.bond_limits import bond_step_limits
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
     from pdem.motion.motions import RigidMotion
 
-_HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
+_HERTZ_FACTOR = 2.943 * exact_math.power(15.0 / 16.0, 0.4)
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def hertz_time(mass: float, radius: float, modulus: float, speed: float) -> floa
     """
     if speed <= 0.0:
         return math.inf
-    return _HERTZ_FACTOR * (mass**2 / (radius * modulus**2 * speed)) ** 0.2
+    return float(_HERTZ_FACTOR * exact_math.power(mass * mass / (radius * (modulus * modulus) * speed), 0.2))
 
 
 def linear_time(mass: float, stiffness: float) -> float:
@@ -152,8 +153,8 @@ def expected_speed(case: CaseData, motions: Sequence[RigidMotion]) -> float:
     """
     sides = np.subtract(case.domain.upper, case.domain.lower)
     given = [one.acceleration for one in case.forces if one.acceleration is not None]
-    pull = largest_gravity(case) + np.abs(np.array(given)).reshape(-1, 3).sum(axis=0)
-    fall = math.sqrt(2.0 * float(np.dot(pull, sides)))
+    pull = largest_gravity(case) + exact_math.totals(np.abs(np.array(given)).reshape(-1, 3))
+    fall = math.sqrt(2.0 * float(exact_math.dot(pull, sides)))
     # Particles are inside the domain: points of a wall farther from an axis than its corners do not matter.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
     walls = [wall_speed(case, *pair, corners) for pair in zip(case.walls, motions, strict=True)]
@@ -305,7 +306,7 @@ def rotation_limits(
     law = _law(case, *pair)
     if not (law.rolling or law.twisting):
         return
-    spring, inertia = spring_of(case, pair), SPHERE_INERTIA * mass * radii[1] ** 2
+    spring, inertia = spring_of(case, pair), SPHERE_INERTIA * mass * (radii[1] * radii[1])
     deepest = spring.depth(mass, radii[0], speed) if speed > 0.0 else 0.0
     for role, stiffness in spring.rotational_stiffnesses(deepest, radii[0]).items():
         if stiffness > 0.0:
@@ -372,7 +373,7 @@ def _law(case: CaseData, first: str, second: str) -> Interaction:
 def _compliance(material: Material) -> float:
     if material.youngs_modulus is None or material.poisson_ratio is None:
         return 0.0
-    return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
+    return (1.0 - material.poisson_ratio * material.poisson_ratio) / material.youngs_modulus
 
 
 def wall_speed(case: CaseData, wall: Wall, motion: RigidMotion, points: Floats) -> float:
@@ -381,11 +382,11 @@ def wall_speed(case: CaseData, wall: Wall, motion: RigidMotion, points: Floats) 
     if wall.surface is not None:
         speed += surface_course(wall.surface, case.directory).largest_speed(points)
     if wall.body is not None:
-        speed += math.hypot(*wall.body.velocity)
+        speed += exact_math.hypot(*wall.body.velocity)
     if wall.servo is not None:
         servo, arms = wall.servo, np.ones(1)
         if servo.centre is not None:
-            axis = np.array(servo.axis) / math.hypot(*servo.axis)
-            arms = np.linalg.norm(np.cross(points - np.array(servo.centre), axis), axis=1)
+            axis = np.array(servo.axis) / exact_math.hypot(*servo.axis)
+            arms = exact_math.norm(np.cross(points - np.array(servo.centre), axis))
         speed += servo.largest_rate * float(arms.max())
     return speed

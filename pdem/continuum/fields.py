@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.continuum.sums import CONTACT, COUNT, MASS, MOMENTUM, MOVING, PAIRS, SIZE, WALL
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import Field
 from pdem.foundation.named import Named
@@ -111,7 +112,7 @@ class ContinuumFields:
     def of_sums(cls, grid: Grid, sums: Floats, materials: Sequence[str] = (), lacking: str = "") -> ContinuumFields:
         """Return the fields from sums (classes, cells, SUMS), means over states; classes are materials, if any."""
         parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
-        return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts, lacking)
+        return cls(grid, _columns_of(grid, exact_math.added_up(sums)), parts, lacking)
 
     def on(self, grid: Grid) -> ContinuumFields:
         """Return the same fields on a grid with as many cells, which has moved since."""
@@ -250,8 +251,8 @@ def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
 def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColumns:
     """Return the weighted mean of columns; the kinetic stress is relative to the mean velocity over all of them."""
     whole = [one._replace(kinetic_stress=one.kinetic_stress + _carried(one)) for one in columns]
-    sums = (sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in zip(*whole, strict=True))
-    mean = CellColumns._make(np.asarray(one) for one in sums)
+    each = (zip(weights, parts, strict=True) for parts in zip(*whole, strict=True))
+    mean = CellColumns._make(exact_math.added_up(w * part for w, part in pairs) for pairs in each)
     return mean._replace(kinetic_stress=mean.kinetic_stress - _carried(mean))
 
 
@@ -268,5 +269,4 @@ def _velocity(density: Floats, momentum: Floats) -> Floats:
 
 
 def _trace(tensor: Floats, axes: int) -> Floats:
-    found: Floats = np.trace(tensor[..., :axes, :axes], axis1=-2, axis2=-1)
-    return found
+    return exact_math.added_up(tensor[..., axis, axis] for axis in range(axes))

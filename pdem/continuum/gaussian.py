@@ -14,6 +14,7 @@ import numpy as np
 from pdem.continuum.grid import GAUSSIAN, REACH
 from pdem.continuum.layout import NODE, NODES, WEIGHTS
 from pdem.continuum.spreading import spreading_kernel
+from pdem.foundation import exact_math
 from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.simd.quantised_weights import PLACED, box_writer, share_writer
 from pdem.numerics.simd.transposition import LANES
@@ -35,13 +36,22 @@ class Lengths(NamedTuple):
 
 def _integral() -> list[float]:
     """Return the coefficients for `simd.shares.share_writer`, interpolated at Chebyshev points."""
-    reach = REACH[GAUSSIAN]
-    variable = np.polynomial.chebyshev.chebpts1(TERMS)
-    place = reach * np.sqrt(0.5 * (1.0 + variable))
-    inside = math.erf(reach / math.sqrt(2.0))
-    half = np.array([0.5 * math.erf(one / math.sqrt(2.0)) / inside for one in place.tolist()])
-    series = np.polynomial.chebyshev.chebfit(variable, half / place, TERMS - 1)
-    return [float(one) for one in np.polynomial.chebyshev.cheb2poly(series)]
+    reach, angles = REACH[GAUSSIAN], math.pi * (np.arange(TERMS) + 0.5) / TERMS
+    place = reach * np.sqrt(0.5 * (1.0 + exact_math.cos(angles)))
+    inside = exact_math.erf(reach / math.sqrt(2.0))
+    values = 0.5 * exact_math.erf(place / math.sqrt(2.0)) / inside / place
+    series = [2.0 / TERMS * exact_math.total(values * exact_math.cos(term * angles)) for term in range(TERMS)]
+    return _powers([0.5 * series[0], *series[1:]])
+
+
+def _powers(series: list[float]) -> list[float]:
+    """Return the coefficients of powers of the polynomial with these coefficients of Chebyshev polynomials."""
+    before, now = np.eye(2, len(series))
+    found = series[0] * before + series[1] * now
+    for one in series[2:]:
+        before, now = now, 2.0 * np.concatenate(([0.0], now[:-1])) - before
+        found += one * now
+    return [float(one) for one in found]
 
 
 def gaussian_kernel(nodes: int) -> Any:

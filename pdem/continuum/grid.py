@@ -9,6 +9,7 @@ the shares of a point add up to 1, to rounding, over all cells of an infinite la
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ class Grid(NamedTuple):
     @property
     def volume(self) -> float:
         """Volume of a cell [m^3]; in 2D its area [m^2]."""
-        return float(np.prod(self.size[: self.dimension]))
+        return math.prod(self.size[: self.dimension].tolist())
 
     @property
     def total(self) -> int:
@@ -116,7 +117,7 @@ def too_wide(grid: Grid, length: ArrayLike) -> str | None:
         if grid.width > own and (several[axis] or grid.width > lengths.max()):
             where = f"is longer than the domain ({own:.4g} m along {'xyz'[axis]})"
             return f"{where}, where all cells are the same then; {remedy}"
-    shares = float(np.prod(2.0 * grid.reach / grid.size[:axes] + 1.0))
+    shares = math.prod((2.0 * grid.reach / grid.size[:axes] + 1.0).tolist())
     if shares <= MOST_SHARES:
         return None
     return f"shares a particle among {shares:,.0f} cells, more than {MOST_SHARES:,}; give fewer cells, or {remedy}"

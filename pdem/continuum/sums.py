@@ -56,7 +56,7 @@ PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Components of m v v^T in the order of their sums."""
 
 _ALONE = OneRank()
-_LARGEST, _TOTAL = int(np.log2(LARGEST)), 62  # bits of one value, and of the sum of all
+_LARGEST, _TOTAL = math.frexp(LARGEST)[1] - 1, 62  # bits of one value, and of the sum of all
 _FINE = 2.0**30
 _SMALLEST = 2.0**-900  # smaller values lose bits
 _BOXES = 3 << 10  # shares that are evaluated before they are added to sums

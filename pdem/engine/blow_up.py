@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.case.timestep import automatic_step
 from pdem.contact.law.contact_law import OVERLAP
+from pdem.foundation import exact_math
 from pdem.foundation.errors import BlowUpError, PdemError
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class _Facts:
         found = np.flatnonzero(self._particles["id"] == id_)
         if not len(found):
             return ""
-        speed = float(np.linalg.norm(self._particles["velocity"][found[0]]))
+        speed = float(exact_math.norm(self._particles["velocity"][found[0]]))
         return f" ({speed:.4g} m/s, {speed * step:.4g} m in a step)"
 
     def wall_contacts_of(self, id_: int) -> list[tuple[int, float, Floats]]:
@@ -264,7 +265,7 @@ def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
         return f"{text}. {_time_step_advice(system.constants, system.case)}"
     text += f", and touches {' and '.join(_wall_name(system.case, wall) for wall in others)} as well"
     normal = {wall: vector for wall, _, vector in contacts}
-    if any(float(normal[other] @ normal[wall]) < OPPOSITE for wall in others):
+    if any(float(exact_math.dot(normal[other], normal[wall])) < OPPOSITE for wall in others):
         text += ": it is squeezed between two walls. Leave a gap of a diameter between them, or stop one"
     return f"{text}. {_time_step_advice(system.constants, system.case)}"
 

@@ -16,6 +16,7 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.clusters.energy import cluster_energies
 from pdem.engine.energy_terms import ENGINE_TERMS, OPTIONAL, Role
 from pdem.engine.views.bodies import count_of_bodies, sphere_masses
+from pdem.foundation import exact_math
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 from pdem.numerics.kernels import kernel
 from pdem.numerics.sums import ExactSums
@@ -198,8 +199,8 @@ def particle_energies(columns: Particles | Mapping[str, NDArray[Any]], constants
     speed = constants.own_velocity(columns["position"], columns["velocity"])
     mass = masses_of_spheres(columns, constants)
     return [
-        0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
-        0.5 * SPHERE_INERTIA * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
+        0.5 * mass * exact_math.dot(speed, speed),
+        0.5 * SPHERE_INERTIA * mass * (radius * radius) * exact_math.dot(spin, spin),
         *gravity_energies(columns, constants),
     ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,4 +96,4 @@ def _distance(system: System, lower: int, higher: int) -> str:
     i, j = (int(row[0]) for row in rows)
     position, radius = system.particles.column("position"), system.particles.column("radius")
     way = system.constants.shape.nearest(position[j] - position[i])
-    return f"do not touch: they are {float(np.linalg.norm(way) - radius[i] - radius[j]):.3g} m apart"
+    return f"do not touch: they are {float(exact_math.norm(way) - radius[i] - radius[j]):.3g} m apart"

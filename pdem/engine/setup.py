@@ -30,6 +30,7 @@ from pdem.detection.overhead import search_times
 from pdem.detection.radius_bins import binned_radii
 from pdem.detection.skins import Skins
 from pdem.detection.walls.facets import tree_of
+from pdem.foundation import exact_math
 from pdem.motion.integration import Motion
 from pdem.motion.time_step import TimeStep
 from pdem.motion.walls import MovingWalls
@@ -282,7 +283,7 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
         limits = np.array([largest])
     elif isinstance(wanted.levels, int):
         smallest = -float(over.largest(-particles["radius"].min(initial=np.inf, keepdims=True))[0])
-        limits = smallest * (largest / smallest) ** (np.arange(1, wanted.levels + 1) / wanted.levels)
+        limits = smallest * exact_math.power(largest / smallest, np.arange(1, wanted.levels + 1) / wanted.levels)
     else:
         density = _density(case, particles["position"], largest, over)
         # On rank 0 alone: the measured time of a search differs between ranks, and logarithms between processors.

@@ -76,7 +76,9 @@ log1p = _rounded(_DOUBLE.log1p, "the natural logarithm of 1 plus a number")
 log2 = _rounded(_DOUBLE.log2, "the logarithm to base 2")
 log10 = _rounded(_DOUBLE.log10, "the logarithm to base 10")
 cbrt = _rounded(_DOUBLE.cbrt, "the cube root")
+gamma = _rounded(_DOUBLE.gamma, "the gamma function")
 power = _rounded(_DOUBLE.pow, "a base to the power of an exponent")
+erf = _rounded(_DOUBLE.erf, "the error function")
 erfc = _rounded(_DOUBLE.erfc, "the complementary error function")
 normal_share = _rounded(_below, "the share of a standard normal distribution below a number of deviations")
 normal_quantile = _rounded(_quantile, "the number of deviations with a share of a standard normal distribution below")
@@ -92,6 +94,15 @@ def totals(rows: ArrayLike) -> Floats:
     array = np.asarray(rows, np.float64)
     columns = array.reshape(len(array), math.prod(array.shape[1:])).T.tolist()
     return np.array([math.fsum(column) for column in columns]).reshape(array.shape[1:])
+
+
+def added_up(arrays: Iterable[Floats]) -> Floats:
+    """Return the sum of arrays of one shape, added up from the first to the last; there must be one."""
+    first, *others = arrays
+    found = first.copy()
+    for one in others:
+        found += one
+    return found
 
 
 def dot(one: ArrayLike, other: ArrayLike) -> Any:

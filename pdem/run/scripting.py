@@ -19,6 +19,7 @@ from pdem.features.external_forces.feature import ExternalForces
 from pdem.features.external_forces.parameters import force_of_function, limits_of
 from pdem.features.insertions.checks import checked_columns
 from pdem.features.observers.feature import observed
+from pdem.foundation import exact_math
 from pdem.foundation.arguments import ids_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.run.files.folder_use import FolderUse
@@ -255,7 +256,7 @@ class Scripting(Reductions):
         own.image[:] += turns.astype(np.int32)
         own.position[:] = wrapped
         if system.box.moving is not None:
-            own.velocity[:] -= turns @ system.box.moving.image_velocities(system.progress.step)
+            own.velocity[:] -= exact_math.matmul(turns, system.box.moving.image_velocities(system.progress.step))
         self._rebuild(system.contacts.records())
 
     def _rebuild(self, contacts: Records) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.engine.views.acting_contacts import acting_on_walls, refresh_packed_rows
 from pdem.engine.warn_once import warn_once
+from pdem.foundation import exact_math
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
     first, second = first[near], second[near]
     place, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
     way = system.constants.shape.nearest(place[second] - place[first])
-    return _Pairs(first, second, way, radius[first] + radius[second] - np.linalg.norm(way, axis=1))
+    return _Pairs(first, second, way, radius[first] + radius[second] - exact_math.norm(way))
 
 
 def _pairs_through(particles: Particles, pairs: _Pairs, walls: ActingContacts) -> tuple[Integers, Floats]:
@@ -85,11 +86,11 @@ def _pairs_through(particles: Particles, pairs: _Pairs, walls: ActingContacts) -
     contact = order[begin[pair] + inside]
     first, way = pairs.first[pair], pairs.way[pair]
     centre, outward = own.position[first], -walls.normal[contact]
-    before = np.einsum("ij,ij->i", centre - walls.point[contact], outward)
-    behind = before + np.einsum("ij,ij->i", way, outward)
+    before = exact_math.dot(centre - walls.point[contact], outward)
+    behind = before + exact_math.dot(way, outward)
     crosses = (before > 0.0) & (behind < 0.0)
     share = np.where(crosses, before, 0.0) / np.where(crosses, before - behind, 1.0)
-    aside = np.linalg.norm(centre + share[:, None] * way - walls.point[contact], axis=1)
+    aside = exact_math.norm(centre + share[:, None] * way - walls.point[contact])
     through = np.flatnonzero(crosses & (aside <= ASIDE * own.column("radius")[first]) & (pairs.overlap[pair] > 0.0))
     _, unique = np.unique(pair[through], return_index=True)
     chosen = through[unique]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from pdem.case.explain.example_texts import (
     title_of,
 )
 from pdem.containers.meshes.mesh import Mesh
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.foundation.files import write_file
 
@@ -138,9 +140,9 @@ def _tray() -> Mesh:
 
 def _hopper() -> Mesh:
     """Return a cylinder on a cone; all facets are planar quads."""
-    angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
+    angles = [2.0 * math.pi * side / _SIDES for side in range(_SIDES)]
     profile = ((0.022, -0.03), (0.07, 0.04), (0.07, 0.29))
-    rings = [[(r * np.cos(a), r * np.sin(a), z) for a in angles] for r, z in profile]
+    rings = [[(r * exact_math.cos(a), r * exact_math.sin(a), z) for a in angles] for r, z in profile]
     facets = [
         [ring * _SIDES + a, ring * _SIDES + b, (ring + 1) * _SIDES + b, (ring + 1) * _SIDES + a]
         for ring in range(len(profile) - 1)
@@ -158,7 +160,7 @@ def _gate() -> Mesh:
 
 def _boundary() -> Mesh:
     """Return a long bar in pieces: facets not much larger than their distance from the particles are quick to check."""
-    places = np.linspace(-0.8, 0.8, _PIECES + 1)
+    places = [1.6 * piece / _PIECES - 0.8 for piece in range(_PIECES + 1)]
     profile = ((-0.04, -0.02), (0.0, -0.02), (0.0, 0.02), (-0.04, 0.02))
     vertices = [(x, y, z) for x in places for y, z in profile]
     sides = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pdem.case.groups.shapes import shape_of
 from pdem.case.sections.sizes import sizes_of
 from pdem.containers.sizes import Constant
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.case.sections.particles import ParticleGroup
@@ -58,7 +59,7 @@ def mean_room(case: CaseData, group: Group, sizes: SizeDistribution) -> float:
         return 4.0 / 3.0 * math.pi * sizes.mean_cube
     shape = None if group.shape is None else shape_of(case, group.shape)
     share = 1.0 if shape is None else shape.disc_radius / shape.equivalent_radius
-    return math.pi * share**2 * sizes.mean_cube ** (2.0 / 3.0)
+    return math.pi * (share * share) * exact_math.power(sizes.mean_cube, 2.0 / 3.0)
 
 
 def largest_cluster_reach(case: CaseData) -> float:
@@ -98,4 +99,4 @@ def mass_shares(case: CaseData) -> dict[str, float]:
 def least_mass(case: CaseData, material: str, radius: float) -> float:
     """Return the least effective mass [kg] of a sphere of a material and radius [m]; see `mass_shares`."""
     density, share = case.materials[material].density or 0.0, mass_shares(case).get(material, 1.0)
-    return density * 4.0 / 3.0 * math.pi * radius**3 * share
+    return density * 4.0 / 3.0 * math.pi * (radius * radius * radius) * share

@@ -13,6 +13,7 @@ from pdem.case.laws import material_properties
 from pdem.case.sections.shapes import RandomTurn, ShapeTurn
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.particles import Particles
+from pdem.foundation import exact_math
 from pdem.motion.clusters.rigid_clusters import place_all_members
 from pdem.particles.clusters.cluster_members import cluster_columns, member_columns
 from pdem.particles.clusters.shapes import random_orientations, shape_arrays
@@ -76,8 +77,8 @@ def orientations(
         return random_orientations(own, keys, dimension, attempts)
     quaternion = np.array((1.0, 0.0, 0.0, 0.0))
     if isinstance(wanted, ShapeTurn):
-        half, axis = math.radians(0.5 * wanted.angle), np.array(wanted.axis) / math.hypot(*wanted.axis)
-        quaternion = np.concatenate(([math.cos(half)], math.sin(half) * axis))
+        half, axis = math.radians(0.5 * wanted.angle), np.array(wanted.axis) / exact_math.hypot(*wanted.axis)
+        quaternion = np.concatenate(([exact_math.cos(half)], exact_math.sin(half) * axis))
     return np.tile(quaternion, (len(keys), 1))
 
 

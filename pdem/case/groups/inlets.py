@@ -14,6 +14,7 @@ from pdem.case.missing_file import missing_file_error
 from pdem.case.sections.faces import DiscFace, MeshFace, PolygonFace, WallFace
 from pdem.case.time_tables import read_table
 from pdem.features.insertions.section import RateTable
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError, InputError, MeshError
 from pdem.particles import regions
 from pdem.particles.faces import Face, disc, face_of_mesh, polygon
@@ -122,7 +123,7 @@ def mean_velocity(insertion: Insertion, face: Face | None) -> Floats:
 def largest_insertion_speed(case: CaseData, insertion: Insertion) -> float:
     """Return the largest speed of newly inserted particles of an insertion [m/s]."""
     mean = insertion.mean
-    size = abs(mean) if isinstance(mean, (int, float)) else math.hypot(*mean)
+    size = abs(mean) if isinstance(mean, (int, float)) else exact_math.hypot(*mean)
     return size + insertion.spread * math.sqrt(case.domain.dimension)
 
 
@@ -137,7 +138,7 @@ def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> floa
         return insertion.every
     velocity = mean_velocity(insertion, face)
     if face is not None:
-        through = abs(float(velocity @ face.normal))
+        through = abs(float(exact_math.dot(velocity, face.normal)))
         return LAYER_DEPTH * largest_reach(case, insertion) / through if through > 0.0 else math.inf
     assert insertion.region is not None
     lower, upper = regions.bounds(insertion.region)
@@ -149,7 +150,7 @@ def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> floa
 
 def _passage(way: float, speed: float, acceleration: float) -> float:
     """Return the time to cover a distance [m] from a speed [m/s] with an acceleration [m/s^2]."""
-    final = math.sqrt(speed**2 + 2.0 * acceleration * way)
+    final = math.sqrt(speed * speed + 2.0 * acceleration * way)
     return 2.0 * way / (speed + final) if final > 0.0 else math.inf
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pdem.case.messages import shown_key
 from pdem.case.stage_cases import walls_present
 from pdem.case.timestep import contact_force
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.particles.packings.contact_forces import ContactForces
 
@@ -57,12 +58,12 @@ def _power_law(case: Case, pair: Pair, radius: float, where: str) -> tuple[float
         return contact_force(case, pair, size * radius, overlap * _SMALL * radius)
 
     base = force(1.0, 1.0)
-    power, size = (round(2.0 * math.log2(value / base)) / 2.0 for value in (force(2.0, 1.0), force(1.0, 2.0)))
+    power, size = (round(2.0 * exact_math.log2(value / base)) / 2.0 for value in (force(2.0, 1.0), force(1.0, 2.0)))
     known = (power, size) in _POWERS and all(
-        math.isclose(force(a, b), base * a**power * b**size, rel_tol=1e-6)
+        math.isclose(force(a, b), base * exact_math.power(a, power) * exact_math.power(b, size), rel_tol=1e-6)
         for a, b in ((0.25, 1.0), (4.0, 1.0), (1.0, 0.25), (4.0, 0.5))
     )
     if not known:
         text = f"needs forces with the power 1 or 1.5 of the overlap, unlike those of {name}; use volume_fraction"
         raise CaseError(f"{where}: {text}")
-    return power, size, base / ((_SMALL * radius) ** power * radius**size)
+    return power, size, base / (exact_math.power(_SMALL * radius, power) * exact_math.power(radius, size))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from pdem.case.groups.particle_files import read_particle_file
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
@@ -52,5 +51,5 @@ def _limits(case: CaseData, index: int, pieces: int) -> FileLimits:
         columns = read_particle_file(case, index, piece, pieces)
         radius = min(radius, float(columns["radius"].min(initial=math.inf)))
         largest = max(largest, float(columns["radius"].max(initial=0.0)))
-        squared = max(squared, float(np.sum(columns["velocity"] ** 2, axis=1).max(initial=0.0)))
+        squared = max(squared, float(exact_math.dot(columns["velocity"], columns["velocity"]).max(initial=0.0)))
     return FileLimits(radius, math.sqrt(squared), largest)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pdem.case.groups.group_sizes import group_sizes, reach_of, sphere_limits
 from pdem.case.groups.inlets import largest_insertion_speed
 from pdem.case.groups.shapes import is_in_file
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.case.groups.group_sizes import Group
@@ -97,5 +98,5 @@ def _initial_speed(case: CaseData, index: int) -> float:
     if group.velocity is None:
         return 0.0 if group.file is None else _file_limits(case, index).speed
     if isinstance(group.velocity, tuple):
-        return math.hypot(*group.velocity)
+        return exact_math.hypot(*group.velocity)
     return group.velocity.random * math.sqrt(case.domain.dimension)

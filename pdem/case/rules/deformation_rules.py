@@ -8,6 +8,7 @@ from pdem.case.deformation import AXES, deformations, deforms, free_axes, shear_
 from pdem.case.gravity import gravity_tables
 from pdem.case.messages import Problem
 from pdem.contact.law.models import LAWS
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +91,7 @@ def _tension_of_others(case: CaseData, deformation: Deformation, where: Location
     """Yield the problem of a mean stress below the value that the stresses of some axes alone produce."""
     given = {name: axis.stress for name, axis in deformation.axes.items() if axis.stress is not None}
     dimension, mean = case.domain.dimension, deformation.mean_stress or 0.0
-    least = sum(given.values()) / dimension
+    least = exact_math.total(given.values()) / dimension
     if 0.0 <= mean < least and not grains_may_pull(case):
         text = (
             f"is less than the {least:.6g} that the stress along {', '.join(given)} alone makes of it: the other axes "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from pdem.case.messages import Problem
 from pdem.case.rules.value_rules import direction_problems, table_problems
 from pdem.case.sections.motions import MOTION_KEYS
+from pdem.foundation import exact_math
+from pdem.foundation.jacobi import eigenvalues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,7 @@ def _inertia(inertia: np.ndarray, where: Location) -> Iterator[Problem]:
     if np.abs(inertia - inertia.T).max() > scale:
         yield Problem(where, "must be symmetric")
         return
-    small, middle, large = np.linalg.eigvalsh(inertia).tolist()
+    small, middle, large = eigenvalues(inertia).tolist()
     if small <= scale:
         yield Problem(where, f"has the principal moment {small:g} kg m^2; all three must be positive")
     elif small + middle < large - scale:
@@ -107,8 +108,8 @@ def _freedom(body: Body, where: Location) -> Iterator[Problem]:
                 yield Problem((*where, key), "is not allowed together with hinge, which says what is free")
         if any(body.velocity):
             yield Problem((*where, "velocity"), "must be 0 with a hinge; give angular_velocity")
-        off = np.linalg.norm(np.cross(body.hinge.axis, body.angular_velocity))
-        if off > TOLERANCE * math.hypot(*body.hinge.axis) * math.hypot(*body.angular_velocity):
+        off = exact_math.norm(np.cross(body.hinge.axis, body.angular_velocity))
+        if off > TOLERANCE * exact_math.hypot(*body.hinge.axis) * exact_math.hypot(*body.angular_velocity):
             yield Problem((*where, "angular_velocity"), "must be along hinge.axis")
         return
     if sum(body.free_rotation) == 2:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.case.messages import Problem
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def direction_problems(axis: tuple[float, float, float], where: Location) -> Iterator[Problem]:
     """Yield a problem if a vector has no direction, because its length is zero or out of range."""
-    if not 1e-150 < math.hypot(*axis) < 1e150:
+    if not 1e-150 < exact_math.hypot(*axis) < 1e150:
         yield Problem(where, "is not a direction; give a vector of moderate, non-zero length")
 
 

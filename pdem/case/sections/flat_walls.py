@@ -13,6 +13,7 @@ from pdem.case.sections.base import BRANCH, NotNegative, Positive, Vector, entry
 from pdem.case.sections.units import Slope
 from pdem.case.sections.wall_shapes import RoundWall, ShapeWall
 from pdem.containers.primitives import flat
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,5 +169,5 @@ class ChuteWall(ShapeWall):
 
 def _sine(one: Vector, other: Vector) -> float:
     """Return the sine of the angle between two vectors; 1 if a vector has no direction."""
-    size = math.hypot(*one) * math.hypot(*other)
-    return math.hypot(*np.cross(one, other).tolist()) / size if 0.0 < size < math.inf else 1.0
+    size = exact_math.hypot(*one) * exact_math.hypot(*other)
+    return exact_math.hypot(*np.cross(one, other).tolist()) / size if 0.0 < size < math.inf else 1.0

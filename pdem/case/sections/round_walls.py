@@ -131,8 +131,8 @@ class SphereWall(RoundWall):
 
     def facet_number(self) -> float:
         """Return the number of facets."""
-        divisions = round_parts.divisions_of(self.radius, self.accepted_deviation)
-        return round_parts.ICOSAHEDRON_FACES * float(divisions) ** 2
+        divisions = float(round_parts.divisions_of(self.radius, self.accepted_deviation))
+        return round_parts.ICOSAHEDRON_FACES * divisions * divisions
 
 
 class ScrewWall(RoundWall):

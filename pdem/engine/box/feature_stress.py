@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact.pairs.box_sums import BOX_SUMS
-from pdem.foundation.exact_math import norm
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,7 @@ class BoxForces(NamedTuple):
 
 def products(force: Floats, branch: Floats, along: Floats, across: Floats) -> Floats:
     """Return the products of forces (n, 3) [N] and branches (n, 3) [m] along the modes of deformation (4, n) [J]."""
-    found: Floats = (force @ along.T).T * (branch @ across.T).T
-    return found
+    return exact_math.matmul(force, along.T).T * exact_math.matmul(branch, across.T).T
 
 
 def rows_of_features(system: System, ways: Floats) -> Iterator[Floats]:
@@ -57,9 +56,9 @@ def _rows(forces: BoxForces, ways: Floats) -> Floats:
     along, across, driven = ways[:, :3], ways[:, 3:6], ways[:, 6:]
     rows = np.empty((BOX_SUMS, len(forces.force)))
     rows[:4] = products(forces.force, forces.branch, along, across)
-    direction = forces.branch / norm(forces.branch)[:, None]
-    moved = (forces.branch @ across.T).T
-    aligned = moved * (direction @ along.T).T
+    direction = forces.branch / exact_math.norm(forces.branch)[:, None]
+    moved = exact_math.matmul(forces.branch, across.T).T
+    aligned = moved * exact_math.matmul(direction, along.T).T
     squares, parallel = driven * (moved * moved), driven * (aligned * aligned)
     straight = parallel[0] + parallel[1] + parallel[2] + parallel[3]
     aside = np.maximum(squares[0] + squares[1] + squares[2] + squares[3] - straight, 0.0)

@@ -11,6 +11,7 @@ from pdem.engine.box.feature_stress import products, rows_of_features
 from pdem.engine.views.bodies import bodies_of, sizes_of
 from pdem.engine.views.stress import added
 from pdem.engine.walls.wall_output import measured_walls
+from pdem.foundation import exact_math
 from pdem.motion.box_kicks import write_kinetic
 from pdem.motion.box_servo import GAS, MeasuredStress
 from pdem.motion.moving_box import EVERY
@@ -88,11 +89,12 @@ def measured_stress(system: System) -> MeasuredStress:
     total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
     volume = box.volume(system.progress.step, system.constants.dimension)
     mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
-    motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
+    moved = exact_math.matmul(along, momentum) * exact_math.matmul(across, momentum)
+    motion = total[BOX_SUMS : BOX_SUMS + 4] - moved / (mass or 1.0)
     acting, by_features = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12], total[-BOX_SUMS:]
     stress = (acting + by_features[:4] + motion) / volume
     stress[3] *= -1.0
-    modulus = (total[4] + by_features[4] + GAS * float(np.abs(motion) @ driven)) / volume
+    modulus = (total[4] + by_features[4] + GAS * float(exact_math.dot(np.abs(motion), driven))) / volume
     delivered = -acting - total[BOX_SUMS + 12 : BOX_SUMS + 16]
     return MeasuredStress(stress, modulus, (total[5] + by_features[5]) / volume, delivered)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.groups.shapes import shapes_of
+from pdem.foundation import exact_math
 from pdem.particles.clusters.quaternions import conjugate, product, rotated
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def cluster_energies(clusters: Clusters, constants: Constants) -> list[Floats]:
     momentum, spin = cluster_spins(clusters, constants)
     turning = momentum * spin
     return [
-        0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
+        0.5 * mass * exact_math.dot(speed, speed),
         0.5 * (turning[:, 0] + turning[:, 1] + turning[:, 2]),
         *_gravity(clusters, constants, mass),
     ]

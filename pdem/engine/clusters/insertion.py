@@ -10,6 +10,7 @@ from pdem.case.groups.initial_clusters import made_clusters
 from pdem.case.groups.shapes import has_clusters, has_flexible, is_flexible, shapes_of
 from pdem.containers.clusters import Clusters, states_of
 from pdem.engine.clusters.energy import cluster_energies
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def as_clusters(case: Case, columns: Columns, shape: Any, orientation: Floats) -
         raise InputError(
             f"shape {shape!r}: no particles of the case are {kind}; give a group or an insertion this shape"
         )
-    length = np.linalg.norm(orientation, axis=1)
+    length = exact_math.norm(orientation)
     if (length == 0.0).any():
         raise InputError(f"orientation[{int(np.argmin(length))}] is 0; give a quaternion w, x, y, z")
     chosen = shapes[shape]

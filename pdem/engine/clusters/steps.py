@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.motion.clusters.rigid_clusters import place_all_members
 
 if TYPE_CHECKING:
@@ -79,5 +80,5 @@ def place_written_clusters(system: System) -> None:
     if system.clusters is None:
         return
     table = system.clusters.table
-    table.orientation[:] /= np.linalg.norm(table.orientation, axis=1, keepdims=True)
+    table.orientation[:] /= exact_math.norm(table.orientation)[:, None]
     place_all_members(table, system.particles, system.constants.density)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.clusters.steps import cluster_table
 from pdem.engine.id_pairs.pair_places import pair_box
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _diagonal(system: System) -> float:
     position = system.particles.position
     ends = np.concatenate((position, -position), axis=1).max(axis=0, initial=-np.inf)
     ends = system.exchange.largest(ends)
-    return math.hypot(*(ends[:3] + ends[3:]).tolist())
+    return exact_math.hypot(*(ends[:3] + ends[3:]).tolist())
 
 
 def _text(system: System, found: list[tuple[PairTable, Integers, float]]) -> str | None:

@@ -69,12 +69,13 @@ def singles_of(system: System) -> Booleans | slice:
 
 def sphere_masses(radius: Floats, density: Floats) -> Floats:
     """Return the masses of spheres [kg]."""
-    return density * (4.0 / 3.0 * np.pi) * radius**3
+    return density * (4.0 / 3.0 * np.pi) * (radius * radius * radius)
 
 
 def sizes_of(radius: Floats, dimension: int) -> Floats:
     """Return volumes of spheres [m^3], in 2D areas of discs [m^2]."""
-    return 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2
+    area = np.pi * (radius * radius)
+    return 4.0 / 3.0 * area * radius if dimension == 3 else area
 
 
 def largest_present_speed(particles: Particles, exchange: Exchange) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.engine.views.bodies import count_of_bodies, singles_of
+from pdem.foundation import exact_math
 from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
-    from pdem.foundation.array_types import Booleans, Integers
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
 def rows_of_bodies(system: System) -> Integers:
@@ -109,9 +110,21 @@ def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Integers:
     ranks = []
     for begin, end in ends:
         offset = shapes.offset[begin:end]
-        ranks.append(int(np.linalg.matrix_rank(offset - offset[0], tol=1e-9 * float(shapes.radius[begin:end].max()))))
+        ranks.append(_rank(offset - offset[0], 1e-9 * float(shapes.radius[begin:end].max())))
     turns = (0, 1, 1, 1) if dimension == 2 else (0, 2, 3, 3)
     return np.array([turns[rank] for rank in ranks], np.int64)
+
+
+def _rank(ways: Floats, tolerance: float) -> int:
+    """Return the number of independent directions of vectors (n, 3), of parts longer than a tolerance."""
+    for rank in range(3):
+        length = exact_math.norm(ways)
+        longest = int(length.argmax())
+        if length[longest] <= tolerance:
+            return rank
+        direction = ways[longest] / length[longest]
+        ways = ways - exact_math.dot(ways, direction)[:, None] * direction
+    return 3
 
 
 def _tell_ghosts(exchange: Exchange, carries: Booleans) -> None:

@@ -11,6 +11,7 @@ do: each along its branch.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from pdem.engine.views.acting_contacts import acting_contacts
 from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
 from pdem.engine.views.pair_forces import feature_pair_forces
+from pdem.foundation import exact_math
 from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
 
@@ -104,7 +106,7 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
     kinetic = _kinetic(system, bodies.mass[inside], own_velocity[inside])
     counts = _coordination(system, contacts, inside)
     axes = system.constants.dimension
-    pressure = sum(float(contact[a, a] + kinetic[a, a]) for a in range(axes)) / (axes * size)
+    pressure = exact_math.total(float(contact[a, a] + kinetic[a, a]) for a in range(axes)) / (axes * size)
     return Stress(contact / size, kinetic / size, fabric, pressure, *counts)
 
 
@@ -112,7 +114,7 @@ def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[Inte
     """Return the rows of bodies of this rank that count, and the volume [m^3]; in 2D the area [m^2]."""
     if region is None:
         domain, box = system.case.domain, system.box.moving
-        size = np.prod(np.subtract(domain.upper, domain.lower)[: system.constants.dimension])
+        size = math.prod(np.subtract(domain.upper, domain.lower)[: system.constants.dimension].tolist())
         if box is not None:
             size = box.volume(system.progress.step, system.constants.dimension)
         return np.arange(len(bodies.mass)), float(size)

@@ -9,6 +9,7 @@ import numpy as np
 from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.nodal_loads import LOADED, MeshComponents, NodalLoads, nodal_loads
 from pdem.engine.clusters.steps import contact_parameters
+from pdem.foundation import exact_math
 from pdem.foundation.fields import Field
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:
     for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
         load = drive.last_load[:6]
         rates = np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
-        by_surface = values[wall, 6] + values[wall, :6] @ rates if wall in walls.surfaces.courses else 0.0
-        values[wall] = np.append(load, by_surface - load @ rates)
+        whole = values[wall, 6] + exact_math.dot(values[wall, :6], rates)
+        by_surface = whole if wall in walls.surfaces.courses else 0.0
+        values[wall] = np.append(load, by_surface - exact_math.dot(load, rates))
     return {
         wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
         for wall, row in zip(system.case.walls, values, strict=True)

@@ -223,7 +223,7 @@ def _limits_of_packing(case: CaseData, name: str) -> Iterator[BondLimit]:
             continue
         radius = smallest[material]
         mass = float(sphere_mass.py_func(case.materials[material].density or 0.0, radius))
-        inertia, length = SPHERE_INERTIA * mass * radius**2, np.array([2.0 * radius])
+        inertia, length = SPHERE_INERTIA * mass * (radius * radius), np.array([2.0 * radius])
         stiffness = stiffnesses(sections_of(section, np.array([radius])), length, elasticity_of(section))
         inverse = np.array([[1.0 / mass] * 2]), np.array([[1.0 / inertia] * 2])
         damping = damping_coefficients(stiffness, length, *inverse, section.damping_ratio)

@@ -5,9 +5,10 @@ dashpots of coefficients c, which act by the velocities of half a step before, a
 is stable if k dt^2 + 2 c dt < 4 m. This is the undamped criterion with the stiffness k + 2 c / dt.
 
 The frequency is the largest singular value of the strains of all bonds, times the root of their stiffness, as a
-function of displacements and rotations times the root of mass and inertia. Lanczos' method computes it. For many bonds
-it is bounded: the square of a natural frequency is at most twice the largest one
-of a particle that moves alone between neighbours at rest, because \|a - b\|^2 <= 2 \|a\|^2 + 2 \|b\|^2.
+function of displacements and rotations times the root of mass and inertia. Lanczos' method computes it
+(`pdem.foundation.largest_eigenvalues`). For many bonds it is bounded: the square of a natural frequency is at most
+twice the largest one of a particle that moves alone between neighbours at rest, because
+\|a - b\|^2 <= 2 \|a\|^2 + 2 \|b\|^2.
 """
 
 from __future__ import annotations
@@ -17,18 +18,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.foundation import exact_math
+from pdem.foundation.largest_eigenvalues import bound_of_eigenvalues, gram, largest_eigenvalue
+from pdem.numerics.random import keyed_uniform
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scipy.sparse import csr_matrix
 
     from pdem.foundation.array_types import Floats, Integers
 
 STRAINS, END_DEGREES = 6, 12
 """Strains of a bond: elongation, two of shear, two of bending, twist; degrees of freedom of its two ends."""
-
-_FEW = 60
-"""Degrees of freedom up to which all frequencies are computed by an eigenvalue problem that is not sparse."""
 
 _ROUNDS = 60
 _MODES = np.array([0, 1, 1, 2, 2, 3])
@@ -77,11 +77,11 @@ def strain_rows(branch: Floats) -> Floats:
     (n, `STRAINS`, `END_DEGREES`) array
         Strains per displacement and per rotation of the first end, then of the second end [1, m, 1].
     """
-    length = np.sqrt((branch**2).sum(axis=1, keepdims=True))
+    length = exact_math.norm(branch)[:, None]
     axis = branch / length
     least = np.eye(3)[np.abs(axis).argmin(axis=1)]
     first = np.cross(axis, least)
-    first /= np.sqrt((first**2).sum(axis=1, keepdims=True))
+    first /= exact_math.norm(first)[:, None]
     second = np.cross(axis, first)
     rows = np.zeros((len(branch), STRAINS, END_DEGREES))
     for strain, way in ((0, axis), (1, first), (2, second)):
@@ -125,27 +125,23 @@ def highest_frequency(network: BondNetwork, stiffness: Floats | None = None) -> 
     """
     if not len(network.rows):
         return 0.0
-    matrix = _matrix(network, weighted_strains(network, network.stiffness if stiffness is None else stiffness))
-    if matrix.shape[1] <= _FEW:
-        return float(np.sqrt(max(np.linalg.eigvalsh((matrix.T @ matrix).toarray())[-1], 0.0)))
-    from scipy.sparse.linalg import eigsh
-
-    # any start vector is good that is the same on all processors and has no symmetry of the sample
-    start = 1.0 + 0.5 * np.sin(1.7 * np.arange(matrix.shape[1]) ** 1.3)
-    largest = eigsh(matrix.T @ matrix, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)
-    return math.sqrt(max(float(largest[-1]), 0.0))
+    strains = weighted_strains(network, network.stiffness if stiffness is None else stiffness)
+    # any start vector is good that has no symmetry of the sample
+    start = 0.5 + keyed_uniform(0, 0, np.arange(6 * len(network.inverse_mass)))
+    return math.sqrt(largest_eigenvalue(_forces(network, strains), start))
 
 
-def _matrix(network: BondNetwork, strains: Floats) -> csr_matrix:
-    """Return the weighted strains of all bonds as a sparse matrix."""
-    from scipy.sparse import csr_matrix
+def _forces(network: BondNetwork, strains: Floats) -> Callable[[Floats], Floats]:
+    """Return the function that multiplies weighted displacements by weighted strains and by their transpose."""
+    degrees = (6 * network.rows[:, :, None] + np.arange(6)).reshape(len(network.rows), END_DEGREES).T
+    parts, count = np.ascontiguousarray(strains.transpose(2, 1, 0)), 6 * len(network.inverse_mass)
 
-    count = len(network.rows)
-    columns = (6 * network.rows[:, :, None] + np.arange(6)).reshape(count, 1, END_DEGREES)
-    columns = np.broadcast_to(columns, strains.shape)
-    starts = np.arange(0, count * STRAINS * END_DEGREES + 1, END_DEGREES)
-    shape = count * STRAINS, 6 * len(network.inverse_mass)
-    return csr_matrix((strains.ravel(), columns.ravel(), starts), shape=shape)
+    def forces(displacement: Floats) -> Floats:
+        strain = exact_math.added_up(part * displacement[degree] for part, degree in zip(parts, degrees, strict=True))
+        force = exact_math.added_up(parts[:, mode] * strain[mode] for mode in range(STRAINS))
+        return np.bincount(degrees.ravel(), weights=force.ravel(), minlength=count).astype(np.float64, copy=False)
+
+    return forces
 
 
 def stable_step(network: BondNetwork) -> float:
@@ -166,8 +162,8 @@ def _bound(network: BondNetwork, stiffness: Floats) -> float:
     blocks = np.zeros((len(network.inverse_mass), 6, 6))
     for end in range(2):
         part = strains[:, :, 6 * end : 6 * end + 6]
-        np.add.at(blocks, network.rows[:, end], np.einsum("nsi,nsj->nij", part, part))
-    return math.sqrt(2.0 * float(np.linalg.eigvalsh(blocks)[:, -1].max()))
+        np.add.at(blocks, network.rows[:, end], gram(part))
+    return math.sqrt(2.0 * bound_of_eigenvalues(blocks))
 
 
 def _stable_step(network: BondNetwork, frequency: Callable[[Floats], float]) -> float:
@@ -205,10 +201,10 @@ def close_packed_step(stiffness: Floats, damping: Floats, length: float, mass: f
     step = math.inf
     for parts in (
         ((along / mass, 0), (across / mass, 1)),
-        ((across / inertia, 2), (0.25 * length**2 * across / inertia, 1), (along / inertia, 3)),
+        ((across / inertia, 2), (0.25 * (length * length) * across / inertia, 1), (along / inertia, 3)),
     ):
-        square = 2.0 * sum(share * stiffness[mode] for share, mode in parts)
-        loss = 2.0 * sum(share * damping[mode] for share, mode in parts)
+        square = 2.0 * exact_math.total(share * stiffness[mode] for share, mode in parts)
+        loss = 2.0 * exact_math.total(share * damping[mode] for share, mode in parts)
         # square dt^2 + 2 loss dt = 4
         step = min(step, 4.0 / (loss + math.sqrt(loss * loss + 4.0 * square)))
     return float(step)

@@ -44,12 +44,13 @@ class RoundSection(NamedTuple):
     @property
     def area(self) -> Floats:
         """Area of the section [m^2]."""
-        return math.pi * (self.outer**2 - self.inner**2)
+        return math.pi * (self.outer * self.outer - self.inner * self.inner)
 
     @property
     def second_moment(self) -> Floats:
         """Second moment of area about a diameter [m^4]; the polar moment is twice this."""
-        return 0.25 * math.pi * (self.outer**4 - self.inner**4)
+        outer, inner = self.outer * self.outer, self.inner * self.inner
+        return 0.25 * math.pi * (outer * outer - inner * inner)
 
 
 class Elasticity(NamedTuple):
@@ -84,8 +85,9 @@ def shear_coefficient(section: RoundSection, poisson_ratio: float) -> Floats:
     A tube with the ratio m of its inner to its outer radius, and s = 1 + m^2, has kappa =
     6 (1 + nu) s^2 / ((7 + 6 nu) s^2 + (20 + 12 nu) m^2) (G. Cowper, J. Appl. Mech. 33 (1966) 335).
     """
-    ratio = (section.inner / section.outer) ** 2
-    square = (1.0 + ratio) ** 2
+    ratio = section.inner / section.outer
+    ratio = ratio * ratio
+    square = (1.0 + ratio) * (1.0 + ratio)
     tube = 6.0 * (1.0 + poisson_ratio) * square
     tube = tube / ((7.0 + 6.0 * poisson_ratio) * square + (20.0 + 12.0 * poisson_ratio) * ratio)
     return np.where(ratio > 0.0, tube, SOLID_SHEAR_COEFFICIENT)
@@ -99,10 +101,10 @@ def shear_stiffness(section: RoundSection, length: ArrayLike, elasticity: Elasti
         return shear / long
     bending = 12.0 * elasticity.youngs_modulus * section.second_moment
     if elasticity.family == "euler-bernoulli":
-        return bending / long**3
+        return bending / (long * long * long)
     given = elasticity.shear_coefficient
     kappa = shear_coefficient(section, elasticity.poisson_ratio) if given is None else given
-    return bending / (long**3 * (1.0 + bending / (kappa * shear * long**2)))
+    return bending / (long * long * long * (1.0 + bending / (kappa * shear * (long * long))))
 
 
 def stiffnesses(section: RoundSection, length: ArrayLike, elasticity: Elasticity) -> Floats:
@@ -131,7 +133,7 @@ def stiffnesses(section: RoundSection, length: ArrayLike, elasticity: Elasticity
 
 def inverse_inertias(inverse_mass: Floats, radius: Floats) -> Floats:
     """Return one over the moments of inertia of spheres [1/(kg m^2)]."""
-    return inverse_mass / (SPHERE_INERTIA * radius**2)
+    return inverse_mass / (SPHERE_INERTIA * (radius * radius))
 
 
 def damping_coefficients(
@@ -159,7 +161,7 @@ def damping_coefficients(
     (n, 4) array
         Damping coefficients in the order of `stiffness` [kg/s, kg/s, N m s, N m s].
     """
-    mass, inertia = inverse_mass.sum(axis=1), inverse_inertia.sum(axis=1)
-    inverse = np.stack([mass, mass + 0.25 * length**2 * inertia, inertia, inertia], axis=-1)
+    mass, inertia = (one[:, 0] + one[:, 1] for one in (inverse_mass, inverse_inertia))
+    inverse = np.stack([mass, mass + 0.25 * (length * length) * inertia, inertia, inertia], axis=-1)
     moves = inverse > 0.0
     return np.where(moves, 2.0 * ratio * np.sqrt(stiffness / np.where(moves, inverse, 1.0)), 0.0)

@@ -23,6 +23,7 @@ from pdem.features.bonds.reference import law_row
 from pdem.features.bonds.selection import bonds_of_all, kinds_of_stage, select_bonds
 from pdem.features.bonds.shape_bonds import FLEXIBLE_FIELDS, kinds_of_shapes, require_flexible_shapes
 from pdem.features.bonds.turning import SPHERE_ORIENTATION, fill_orientations, turn_spheres
+from pdem.foundation import exact_math
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Bonds(BondReadings):
                 "higher": table.higher[mine],
                 "position": _middles(system, table, mine),
                 "mode": bonds.results.mode[mine],
-                "energy": energy.sum(axis=1),
+                "energy": exact_math.totals(energy.T),
                 "kind": table.columns["kind"][mine],
             }
         )

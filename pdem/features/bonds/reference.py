@@ -9,6 +9,7 @@ import numpy as np
 
 from pdem.features.bonds.bond_stiffness import damping_coefficients, inverse_inertias, stiffnesses
 from pdem.features.bonds.kernel import BondColumns
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.features.bonds.bond_stiffness import Elasticity, RoundSection
@@ -71,7 +72,7 @@ def new_bonds(model: BondModel, ends: EndStates, section: RoundSection, strength
     strength : (n, 3) array
         Tensile and shear strength [Pa], fracture energy [J/m^2].
     """
-    length = np.sqrt((ends.branch**2).sum(axis=1))
+    length = exact_math.norm(ends.branch)
     stiffness = stiffnesses(section, length, model.elasticity)
     inertia = inverse_inertias(ends.inverse_mass, ends.radius)
     damping = damping_coefficients(stiffness, length, ends.inverse_mass, inertia, model.damping_ratio)
@@ -90,7 +91,7 @@ def new_bonds(model: BondModel, ends: EndStates, section: RoundSection, strength
 
 def law_row(criterion: int, friction_angle: float) -> tuple[float, float, float]:
     """Return the row of the laws of a kind with a criterion and an angle of friction [degrees]."""
-    return float(criterion), math.tan(math.radians(friction_angle)), 0.0
+    return float(criterion), exact_math.tan(math.radians(friction_angle)), 0.0
 
 
 def _to_body(orientation: Floats, vector: Floats) -> Floats:
@@ -102,6 +103,6 @@ def _to_body(orientation: Floats, vector: Floats) -> Floats:
 
 def _turn(lower: Floats, higher: Floats) -> Floats:
     """Return orientations `lower` in the frames of orientations `higher`, all (n, 4)."""
-    scalar = (lower * higher).sum(axis=1, keepdims=True)
+    scalar = exact_math.dot(lower, higher)[:, None]
     vector = higher[:, :1] * lower[:, 1:] - lower[:, :1] * higher[:, 1:] - np.cross(higher[:, 1:], lower[:, 1:])
     return np.concatenate([scalar, vector], axis=1)

@@ -19,6 +19,7 @@ from pdem.features.bonds.reference import BondModel, EndStates, new_bonds
 from pdem.features.bonds.section import Metres
 from pdem.features.bonds.shape_bonds import rows_in_shapes
 from pdem.features.bonds.strengths import strengths_of
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.foundation.id_sets import pairs_among
 from pdem.numerics.geometry_kernels import sphere_mass
@@ -272,7 +273,7 @@ def branches_of(case: CaseData, position: Floats, rows: Integers) -> Floats:
 def _require_short(case: CaseData, where: str, branch: Floats, ids: Integers) -> None:
     """Raise an error if a bond is as long as half of a periodic side, since its nearest image is ambiguous then."""
     sides = np.subtract(case.domain.upper, case.domain.lower)[list(case.domain.periodic)]
-    length = np.sqrt((branch**2).sum(axis=1))
+    length = exact_math.norm(branch)
     if len(sides) and len(length) and length.max() >= 0.5 * sides.min():
         worst = int(length.argmax())
         lower, higher = ids[worst].tolist()

@@ -12,6 +12,7 @@ from pdem.case.groups.shapes import is_flexible, is_in_file, shape_of, used_shap
 from pdem.case.messages import Problem, nearest_key_hint, shown_key
 from pdem.case.sections.shapes import GivenMass
 from pdem.features.bonds.section import Metres
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import Field
 from pdem.numerics.components import components
@@ -57,7 +58,7 @@ class ShapeSpheres(NamedTuple):
     def near(self, share: float) -> Integers:
         """Return the pairs (k, 2) of spheres that are not farther apart than a share of the sum of their radii."""
         first, second = np.triu_indices(len(self.radius), 1)
-        apart = np.linalg.norm(self.centre[first] - self.centre[second], axis=1)
+        apart = exact_math.norm(self.centre[first] - self.centre[second])
         close = apart <= share * (self.radius[first] + self.radius[second])
         return np.stack((first[close], second[close]), axis=1)
 

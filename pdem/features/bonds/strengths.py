@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.features.bonds.section import CUT, NormalStrength, WeibullStrength
+from pdem.foundation import exact_math
 from pdem.numerics.random import keyed_bits, keyed_uniform
 
 if TYPE_CHECKING:
@@ -35,12 +36,11 @@ def scattered(given: Scatter, stream: int, lower: Integers, higher: Integers) ->
         return np.full(len(lower), math.inf if given is None else given)
     uniform = pair_uniform(given.seed, stream, lower, higher)
     if isinstance(given, WeibullStrength):
-        scale = given.mean / math.gamma(1.0 + 1.0 / given.modulus)
-        return scale * (-np.log(uniform)) ** (1.0 / given.modulus)
-    from scipy.special import ndtr, ndtri  # imported late: its import takes longer than all other work on a case
-
-    low = ndtr(-CUT)
-    return given.mean + given.deviation * ndtri(low + (1.0 - 2.0 * low) * uniform)
+        scale = given.mean / exact_math.gamma(1.0 + 1.0 / given.modulus)
+        return np.asarray(scale * exact_math.power(-exact_math.log(uniform), 1.0 / given.modulus))
+    low = exact_math.normal_share(-CUT)
+    deviations = exact_math.normal_quantile(low + (1.0 - 2.0 * low) * uniform)
+    return np.asarray(given.mean + given.deviation * deviations)
 
 
 def strengths_of(section: BondSection, lower: Integers, higher: Integers) -> Floats:

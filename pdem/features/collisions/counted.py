@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.collisions import LOSSES
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
 from pdem.output.saving import RUN_GOES_ON, save_file
 from pdem.report.table import Table
@@ -62,7 +64,7 @@ class CollisionEnergies:
         InputError
             If there is no such group or loss.
         """
-        found: Integers = self._taken(self.counts, group, loss)
+        found: Integers = self._taken(self.counts, group, loss).sum(axis=0)
         return found
 
     def energy(self, group: str | None = None, loss: str = "total") -> Floats:
@@ -73,8 +75,7 @@ class CollisionEnergies:
         InputError
             If there is no such group or loss.
         """
-        found: Floats = self._taken(self.energies, group, loss)
-        return found
+        return exact_math.totals(self._taken(self.energies, group, loss))
 
     def _taken(self, values: NDArray[Any], group: str | None, loss: str) -> NDArray[Any]:
         if loss not in LOSSES:
@@ -82,7 +83,7 @@ class CollisionEnergies:
         if group is not None and group not in self.groups:
             raise InputError(f"there is no group of collisions {group!r}; {name_hint(group, self.groups)}")
         rows = slice(None) if group is None else [self.groups.index(group)]
-        return np.asarray(values[rows, LOSSES.index(loss)].sum(axis=0))
+        return np.asarray(values[rows, LOSSES.index(loss)])
 
     def since(self, earlier: CollisionEnergies) -> CollisionEnergies:
         """Return the collisions after an earlier count of the same run.
@@ -128,8 +129,8 @@ def edges_of(case: CaseData) -> Floats:
     """Return the energies between the bins of a case, rising [J]."""
     wanted = case.output.collision_energies
     assert wanted is not None
-    count = int(np.ceil(np.log10(wanted.highest / wanted.lowest) * wanted.per_decade - 1e-9))
-    return np.array([wanted.lowest * 10.0 ** (k / wanted.per_decade) for k in range(count + 1)])
+    count = math.ceil(exact_math.log10(wanted.highest / wanted.lowest) * wanted.per_decade - 1e-9)
+    return np.array([wanted.lowest * exact_math.power(10.0, k / wanted.per_decade) for k in range(count + 1)])
 
 
 def write_collisions(path: Path, found: CollisionEnergies) -> None:

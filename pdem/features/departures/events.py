@@ -14,6 +14,7 @@ from pdem.engine.population import remove_particles
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.contact_numbers import rows_of_bodies
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.containers.particles import Particles
@@ -65,7 +66,7 @@ def _goes_on(system: System, bodies: Bodies, outside: Booleans) -> Booleans:
     speed = np.stack((-bodies.velocity[rows], bodies.velocity[rows]), axis=2).reshape(len(rows), 6)
     away = ((_beyond(system.constants, bodies.position[rows]) > 0.0) & (speed > 0.0)).any(axis=1)
     own, body = system.particles, rows_of_bodies(system)
-    way = system.constants.time_step.dt * np.sqrt((own.velocity**2).sum(axis=1))
+    way = system.constants.time_step.dt * exact_math.norm(own.velocity)
     fast = np.bincount(body[way > TOO_FAST * own.radius], minlength=len(outside)) > 0
     touches = np.bincount(body[_touching(system.contacts, system.particles)], minlength=len(outside)) > 0
     result[rows] = away & fast[rows] & ~touches[rows]

@@ -24,6 +24,7 @@ from pdem.features.external_forces.kernels import (
     drag_of_fluid,
 )
 from pdem.features.external_forces.section import ARRAY
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError, InputError
 from pdem.numerics.function_digest import digest_of
 from pdem.numerics.function_trials import check_compiles, check_values, place_of
@@ -144,7 +145,7 @@ def _limits(case: CaseData, force: Force) -> tuple[float, ...]:
     if isinstance(region, BoxRegion):
         shape, numbers = BOX, [*region.lower, *region.upper]
     elif isinstance(region, CylinderRegion):
-        axis = np.array(region.axis) / math.hypot(*region.axis)
+        axis = np.array(region.axis) / exact_math.hypot(*region.axis)
         shape = CYLINDER
         numbers = [*region.centre, *axis.tolist(), region.radius, 0.5 * region.length]
     else:

@@ -10,6 +10,7 @@ from pdem.case.timestep import reference_speed
 from pdem.features.external_forces.kernels import sphere_drag
 from pdem.features.external_forces.parameters import forces_of
 from pdem.features.external_forces.section import ARRAY
+from pdem.foundation import exact_math
 from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def force_findings(case: Case, step: float) -> Iterator[Finding]:
 
 def _drag_findings(case: Case, force: Force, step: float, subject: str) -> Iterator[Finding]:
     """Yield a finding if the drag of the lightest particle is strong for the step."""
-    fluid = math.hypot(*(force.fluid_velocity or (0.0,)))
+    fluid = exact_math.hypot(*(force.fluid_velocity or (0.0,)))
     speed = reference_speed(case) + fluid
     for name, radius in smallest_radii(case).items():
         density = case.materials[name].density

@@ -9,6 +9,7 @@ import numpy as np
 from pdem.case.gravity import gravity_changes, table_values
 from pdem.containers.group import on_first_rank
 from pdem.engine.named_events import NEVER
+from pdem.foundation.interpolation import interpolated
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
@@ -47,7 +48,7 @@ class TabulatedGravity:
     def at(self, steps: int) -> Floats:
         """Return gravity (3,) [m/s^2] from `steps` steps after the begin of the table on."""
         middle = (steps // self._interval + 0.5) * self._interval * self._step
-        return np.array([np.interp(middle, self._times, column) for column in self._values.T])
+        return np.asarray(interpolated(middle, self._times, self._values))
 
     def next_change(self, steps: int) -> int:
         """Return the number of steps after which gravity may change, `NEVER` after the end of the table."""

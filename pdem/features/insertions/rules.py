@@ -18,6 +18,7 @@ from pdem.case.rules.value_rules import direction_problems, table_problems
 from pdem.case.sections.faces import DiscFace, MeshFace, WallFace
 from pdem.case.sections.sizes import sizes_of
 from pdem.features.insertions.section import RateTable
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles import regions
 
@@ -121,7 +122,7 @@ def geometry_problems(case: CaseData, insertion: Insertion, face: Face | None, w
     """Yield the problems of the region or face of an insertion, and of its velocity there."""
     if face is not None:
         velocity = mean_velocity(insertion, face)
-        if not abs(float(velocity @ face.normal)) > 1e-6 * float(np.linalg.norm(velocity)):
+        if not abs(exact_math.dot(velocity, face.normal)) > 1e-6 * exact_math.norm(velocity):
             yield Problem((*where, "velocity"), "does not lead through the face; give a speed along its normal")
             return
         low, high = face.bounds

@@ -197,7 +197,7 @@ class InsertionSource:
 
     def masses(self, radii: Floats) -> Floats:
         """Return the masses of particles of some radii [kg]."""
-        return self._density * (4.0 / 3.0 * math.pi) * radii**3
+        return self._density * (4.0 / 3.0 * math.pi) * (radii * radii * radii)
 
     def liquid(self, radii: Floats) -> Floats:
         """Return the liquid that particles of these radii bring [m^3], not yet in whole quanta."""

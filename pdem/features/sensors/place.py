@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from pdem.engine.named_events import NEVER, name_key
 from pdem.features.sensors.columns import classes_of, columns_of_sensor, counts_passage
 from pdem.features.sensors.preflight import sensor_interval
 from pdem.features.sensors.section import SizeClasses
+from pdem.foundation import exact_math
 from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
 from pdem.particles.regions import along
@@ -115,7 +115,7 @@ class SensorPlace:
             self._point, self._normal = self._face.origin, self._face.normal
         elif sensor.plane is not None:
             self._point = np.array(sensor.plane.point)
-            self._normal = np.array(sensor.plane.normal) / math.hypot(*sensor.plane.normal)
+            self._normal = np.array(sensor.plane.normal) / exact_math.hypot(*sensor.plane.normal)
         every, speed = sensor_interval(case, sensor)
         self.interval = max(1, round(every / step))
         self.layer = MARGIN * self.interval * step * speed

@@ -14,6 +14,7 @@ from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.stress import stress_of
 from pdem.features.sensors.columns import AXES
 from pdem.features.sensors.events import add_by_class
+from pdem.foundation import exact_math
 from pdem.numerics.sums import ExactSums
 from pdem.output.saving import save_file
 from pdem.output.summary import counted
@@ -129,7 +130,7 @@ def _of_region(system: System, place: SensorPlace) -> list[float]:
     sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
     counts = np.zeros(len(sums.names), np.int64)
     counts[:classes] = add_by_class(sums, kind, mass, classes)
-    solid = math.pi * radius**2 * (4.0 / 3.0 * radius if system.constants.dimension == 3 else 1.0)
+    solid = math.pi * (radius * radius) * (4.0 / 3.0 * radius if system.constants.dimension == 3 else 1.0)
     sums.add_rows([*AXES, "solid"], np.array([*(mass * own.velocity[rows].T), solid]))
     sums.normalise()
     total = system.exchange.add(np.concatenate((counts[:, None], sums.limbs), axis=1))
@@ -184,8 +185,9 @@ def lacey_index(counts: Integers, least: int) -> float:
         return math.nan
     mean = float(counts[0].sum() / total.sum())
     apart = mean * (1.0 - mean)
-    size = float(total.mean())
-    found = float(np.sum(total * (counts[0] / total - mean) ** 2)) / (size * (len(total) - 1))
+    size = float(total.sum() / len(total))
+    away = counts[0] / total - mean
+    found = exact_math.total(total * (away * away)) / (size * (len(total) - 1))
     return (apart - found) / (apart - apart / size)
 
 

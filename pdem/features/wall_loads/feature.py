@@ -144,5 +144,5 @@ class WallLoads(Feature):
 
 
 def _size(vector: Floats) -> float:
-    squared = vector**2
+    squared = vector * vector
     return float(np.sqrt(squared[0] + squared[1] + squared[2]))

@@ -12,6 +12,7 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.energy_terms import Role
 from pdem.engine.views.acting_contacts import acting_contacts
 from pdem.engine.walls.wall_output import measured_walls
+from pdem.foundation import exact_math
 from pdem.output.checkpoints.history_columns import columns_of
 from pdem.output.contact_table import ContactTable
 from pdem.output.snapshots.contact_snapshots import AGE_OF_CONTACT, ENDS, LOST, STORED, contact_fields
@@ -101,21 +102,15 @@ def _geometry(particles: Particles, case: Case, contacts: ActingContacts) -> Col
     ids, material = column("id"), column("material")
     of_walls = np.array([case.material_index(wall.material) for wall in case.walls] or [0])
     force, normal = contacts.force, contacts.normal
-    push = force[:, 0] * normal[:, 0] + force[:, 1] * normal[:, 1] + force[:, 2] * normal[:, 2]
+    push = exact_math.dot(force, normal)
     return {
         "first": ids[contacts.first], "second": np.where(pair, ids[second], -1), "wall": contacts.wall,
         "first_material": material[contacts.first],
         "second_material": np.where(pair, material[second], of_walls[contacts.wall]),
         "point": contacts.point, "normal": normal, "force": force, "normal_force": push,
-        "tangential_force": _lengths(force - push[:, None] * normal), "overlap": contacts.overlap,
+        "tangential_force": exact_math.norm(force - push[:, None] * normal), "overlap": contacts.overlap,
         ENDS: np.stack((contacts.centre, contacts.centre + contacts.branch), axis=1),
     }  # fmt: skip
-
-
-def _lengths(vectors: Floats) -> Floats:
-    """Return the lengths (n,) of vectors (n, 3), with bits that do not depend on the other vectors."""
-    found: Floats = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
-    return found
 
 
 def _energies(system: System, contacts: ActingContacts, materials: tuple[Int32s, Int32s], histories: Floats) -> Columns:

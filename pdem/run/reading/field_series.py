@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.continuum.fields import ContinuumFields, fields_of_columns, fields_with_parts
 from pdem.continuum.grid import Grid
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 from pdem.output.snapshots.image_series import read_image, read_image_times
 
@@ -75,7 +76,7 @@ class FieldSeries:
         images = [read_image(self.path, int(row)) for row in rows]
         weights = np.array([image.samples for image in images], np.float64)
         fields = [_fields_of(image) for image in images]
-        return ContinuumFields.mean(fields, weights / weights.sum())
+        return ContinuumFields.mean(fields, (weights / exact_math.total(weights)).tolist())
 
     def __repr__(self) -> str:
         """Return the file, and its times."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.engine.views.bodies import sizes_of, sphere_masses
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 from pdem.output.frames import data_frame
 
@@ -85,8 +86,8 @@ class Fragments:
 
         It is the cumulative size distribution; NaN without fragments.
         """
-        whole = float(self.mass.sum())
-        return float(self.mass[self.equivalent_diameter <= diameter].sum()) / whole if whole > 0.0 else float("nan")
+        whole = exact_math.total(self.mass)
+        return exact_math.total(self.mass[self.equivalent_diameter <= diameter]) / whole if whole > 0.0 else float("nan")
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame with a row per fragment; its ``attrs["units"]`` has the units.
@@ -148,7 +149,7 @@ def fragments_of(particles: Mapping[str, NDArray[Any]], density: Floats, dimensi
     each = sphere_masses(radius, density[particles["material"][rows]]), sizes_of(radius, dimension)
     mass, whole = (np.bincount(place, weights=one, minlength=len(fragment)).astype(np.float64) for one in each)
     per_cube = 6.0 if dimension == 3 else 4.0
-    diameter = (per_cube / np.pi * whole) ** (1.0 / dimension)
+    diameter = exact_math.power(per_cube / np.pi * whole, 1.0 / dimension)
     order = np.lexsort((fragment, -mass))
     return Fragments(
         ids.astype(np.int64), labels, fragment[order], number[order].astype(np.int64), mass[order], diameter[order]
