@@ -13,6 +13,7 @@ from pdem.contact.geometry.signed_pieces import REDUCED, STATE, drop_repeated_pi
 from pdem.contact.geometry.solid_cells import side_of_body
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.powers import power
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
@@ -198,8 +199,8 @@ def sum_patches(
         if number == 1 or (energy < (1.0 - RING) * alone and integer[root, STATE] != REDUCED):
             continue
         force = math.sqrt(fx * fx + fy * fy + fz * fz)
-        overlap = force ** (2.0 / 3.0) if hertzian else force
-        found.places[at, PLACE_ENERGETIC] = energy**0.4 if hertzian else math.sqrt(energy)
+        overlap = power(force, 2.0 / 3.0) if hertzian else force
+        found.places[at, PLACE_ENERGETIC] = power(energy, 0.4) if hertzian else math.sqrt(energy)
         found.places[at, PLACE_OVERLAP] = overlap
         if force > 0.0:
             near_x, near_y, near_z = fx / force, fy / force, fz / force

@@ -23,6 +23,7 @@ import numpy as np
 from pdem.numerics.geometry_kernels import sphere_mass
 from pdem.numerics.kernel_factory import inlined_exactly, versioned_kernel
 from pdem.numerics.kernels import inlined, prange
+from pdem.numerics.powers import power
 from pdem.numerics.sums import LIMBS, add_exactly
 from pdem.numerics.user_functions import compiled
 from pdem.numerics.workers import share_of
@@ -152,7 +153,7 @@ def sphere_drag(radius: float, speed: float, viscosity: float, density: float) -
     reynolds = 2.0 * radius * speed * density / viscosity
     if reynolds > 1000.0:
         return 0.22 * density * math.pi * radius * radius * speed
-    return 6.0 * math.pi * viscosity * radius * (1.0 + 0.15 * reynolds**0.687)
+    return 6.0 * math.pi * viscosity * radius * (1.0 + 0.15 * power(reynolds, 0.687))
 
 
 def within_region(position: Vector, p: Any) -> bool:
