@@ -180,6 +180,28 @@ def check_examples(python, folder):
 
 
 @pytest.mark.slow
+def test_the_wheel_with_kernels_starts_without_compiling(tmp_path):
+    """It is made as for a release, and installed where there is nothing else."""
+    call("bash", ROOT / "scripts" / "wheel", tmp_path, folder=tmp_path)
+    (path,) = tmp_path.glob("*.whl")
+    assert re.fullmatch(rf"{NAME}-py3\d+-none-manylinux_2_17_x86_64\.whl", path.name)
+    assert path.stat().st_size < 40e6
+    venv.create(tmp_path / "env", with_pip=True)
+    python, cache = tmp_path / "env" / "bin" / "python", tmp_path / "cache"
+    pins = ROOT / "scripts" / "constraints.txt"
+    call(python, "-m", "pip", "install", path, "-c", pins, folder=tmp_path)
+    call(python.with_name("pdem"), "new", "silo", folder=tmp_path)
+    run = (python.with_name("pdem"), "run", "silo.toml", "--set", "time.end=0.004", "--overwrite")
+    said = call(*run, folder=tmp_path, PDEM_CACHE_DIR=str(cache))
+    assert "compiling" not in said
+    assert not list(cache.rglob("*.nbc")), "a kernel is missing in the wheel"
+    (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    for damaged in (site / "pdem" / "kernels").rglob("*.nbc"):
+        damaged.write_bytes(damaged.read_bytes()[:-9])
+    assert "is damaged: it is compiled again" in call(*run, folder=tmp_path, PDEM_CACHE_DIR=str(cache))
+
+
+@pytest.mark.slow
 def test_wheel_runs_in_an_empty_environment_and_with_mpi(wheel, tmp_path):
     """All dependencies come from the package index: only those that the metadata names are there."""
     venv.create(tmp_path / "env", with_pip=True)
