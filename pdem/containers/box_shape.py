@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.foundation import exact_math
+
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
@@ -92,4 +94,4 @@ class BoxShape(NamedTuple):
     def images(self) -> Floats:
         """Return the vectors (m, 3) from a point to its images in the box and the boxes beside it; 0 is first [m]."""
         sides = [(0, -1, 1) if length > 0.0 else (0,) for length in self.period]
-        return np.array(list(product(*sides)), np.float64) @ self.vectors
+        return exact_math.matmul(list(product(*sides)), self.vectors)

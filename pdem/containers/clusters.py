@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.foundation import exact_math
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -71,7 +73,7 @@ class ShapeArrays(NamedTuple):
     @property
     def equivalent_radius(self) -> Floats:
         """Radius (S,) of the sphere of the same volume as each shape [m]."""
-        return (0.75 / np.pi * self.volume) ** (1.0 / 3.0)
+        return np.asarray(exact_math.cbrt(0.75 / np.pi * self.volume))
 
 
 NO_SHAPES = ShapeArrays(

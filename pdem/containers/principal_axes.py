@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from pdem.foundation import exact_math, jacobi
 from pdem.foundation.array_types import Floats
 
 _SAME = 1e-10
@@ -28,16 +29,16 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
     size = float(np.abs(diagonal).max())
     if np.abs(inertia - np.diag(diagonal)).max() <= _SAME * size:
         return diagonal, np.eye(3)
-    moments, vectors = np.linalg.eigh(inertia)
+    moments, vectors = jacobi.eigenvectors(inertia)
     if moments[1] - moments[0] <= _SAME * size:
         return _of_top(moments[2], 0.5 * (moments[0] + moments[1]), vectors[:, 2])
     if moments[2] - moments[1] <= _SAME * size:
         return _of_top(moments[0], 0.5 * (moments[1] + moments[2]), vectors[:, 0])
     orders = list(itertools.permutations(range(3)))
-    order = orders[_first_largest(np.array([np.abs(np.diag(vectors[:, one])).sum() for one in orders]))]
+    order = orders[_first_largest(np.array([exact_math.total(np.abs(np.diag(vectors[:, one]))) for one in orders]))]
     axes = vectors[:, order]
     axes = axes * np.where(np.diag(axes) < 0.0, -1.0, 1.0)
-    if np.linalg.det(axes) < 0.0:
+    if exact_math.dot(np.cross(axes[0], axes[1]), axes[2]) < 0.0:
         farthest = _first_largest(-np.abs(np.diag(axes)))
         axes[:, farthest] = -axes[:, farthest]
     return moments[list(order)], axes
@@ -58,5 +59,5 @@ def _of_top(own: float, other: float, axis: Floats) -> tuple[Floats, Floats]:
     start = np.eye(3)[nearest]
     turn = np.cross(start, axis)
     across = np.array(((0.0, -turn[2], turn[1]), (turn[2], 0.0, -turn[0]), (-turn[1], turn[0], 0.0)))
-    axes: Floats = np.eye(3) + across + across @ across / (1.0 + start @ axis)
+    axes: Floats = np.eye(3) + across + exact_math.matmul(across, across) / (1.0 + axis[nearest])
     return moments, axes

@@ -18,9 +18,13 @@ from pdem.containers.sizes import (
     SizeDistribution,
     Tabulated,
     Uniform,
+    cube,
     require,
     require_range,
 )
+from pdem.foundation import exact_math
+from pdem.foundation.normal_quantiles import normal_quantiles
+from pdem.foundation.quadrature import gauss_legendre
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -88,28 +92,25 @@ class NormalRadii:
 
     def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
-        from scipy.special import ndtr  # imported here: the import takes longer than the rest of a case
-
-        return np.asarray(ndtr((np.asarray(radius) - self.mean) / self.sigma))
+        return np.asarray(exact_math.normal_share((np.asarray(radius) - self.mean) / self.sigma))
 
     @property
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3, by Gauss-Legendre quadrature of the density."""
         if self.smallest == self.largest:
-            return self.smallest**3
+            return cube(self.smallest)
         low = max(self.smallest, self.mean - _WIDTHS * self.sigma)
         high = min(self.largest, self.mean + _WIDTHS * self.sigma)
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        nodes, weights = gauss_legendre(_NODES)
         radius = low + 0.5 * (high - low) * (nodes + 1.0)
-        weights = weights * np.exp(-0.5 * ((radius - self.mean) / self.sigma) ** 2)
-        return float(np.sum(weights * radius**3) / np.sum(weights))
+        deviations = (radius - self.mean) / self.sigma
+        weights = weights * exact_math.exp(-0.5 * deviations * deviations)
+        return exact_math.total(weights * radius * radius * radius) / exact_math.total(weights)
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
-        from scipy.special import ndtri
-
         low, high = _share_inside(self, "normal")
-        normal = ndtri(low + (high - low) * np.asarray(uniform, dtype=np.float64))
+        normal = normal_quantiles(low + (high - low) * np.asarray(uniform, dtype=np.float64))
         return np.clip(self.mean + self.sigma * normal, self.smallest, self.largest)
 
 
@@ -148,7 +149,7 @@ class RosinRammler:
 
     def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
-        return -np.expm1(-((np.asarray(radius) / self.size) ** self.spread))
+        return np.asarray(-exact_math.expm1(-exact_math.power(np.asarray(radius) / self.size, self.spread)))
 
     @property
     def mean_cube(self) -> float:
@@ -159,7 +160,8 @@ class RosinRammler:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
         low, high = _share_inside(self, "Rosin-Rammler")
         values = low + (high - low) * np.asarray(uniform, dtype=np.float64)
-        radius = self.size * (-np.log1p(-np.minimum(values, 1.0 - 2.0**-53))) ** (1.0 / self.spread)
+        steps = -exact_math.log1p(-np.minimum(values, 1.0 - 2.0**-53))
+        radius = self.size * exact_math.power(steps, 1.0 / self.spread)
         return np.clip(radius, self.smallest, self.largest)
 
 
@@ -167,7 +169,8 @@ def _tabulated(sizes: CutSizes, by: str) -> SizeDistribution:
     """Return a cut distribution as a table of fine intervals of equal ratio."""
     if sizes.largest < sizes.smallest * (1.0 + 1e-6):
         return Constant(sizes.smallest)
-    points = np.geomspace(sizes.smallest, sizes.largest, _POINTS)
+    span = exact_math.log(sizes.largest / sizes.smallest)
+    points = sizes.smallest * exact_math.exp(span * np.arange(_POINTS) / (_POINTS - 1))
     points[0], points[-1] = sizes.smallest, sizes.largest
     values = sizes.cumulative(points)
     shares = np.clip((values - values[0]) / (values[-1] - values[0]), 0.0, 1.0)
@@ -234,7 +237,7 @@ class Mixture:
     @property
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3."""
-        return float(np.diff(self._number) @ np.array([part.mean_cube for part in self.parts]))
+        return exact_math.total(np.diff(self._number) * [part.mean_cube for part in self.parts])
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return radii, in m, for numbers `uniform` in [0, 1], which select a part and a value of its distribution.

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
+from pdem.foundation.normal_quantiles import normal_quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -37,6 +39,11 @@ class SizeDistribution(Protocol):
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the given values of the cumulative distribution, same shape."""
+
+
+def cube(length: float) -> float:
+    """Return a length times itself and times itself again."""
+    return length * length * length
 
 
 def require(condition: bool, message: str) -> None:
@@ -98,7 +105,7 @@ class Constant:
     @property
     def mean_cube(self) -> float:
         """Cubed radius, in m^3."""
-        return self.radius**3
+        return cube(self.radius)
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radius, in m, once for each entry of `uniform`."""
@@ -129,7 +136,7 @@ class Uniform:
     @property
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3."""
-        return (self.smallest + self.largest) * (self.smallest**2 + self.largest**2) / 4.0
+        return (self.smallest + self.largest) * (self.smallest * self.smallest + self.largest * self.largest) / 4.0
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
@@ -164,11 +171,11 @@ class PowerLaw:
     @property
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3."""
-        span = float(np.log(self.largest / self.smallest))
+        span = float(exact_math.log(self.largest / self.smallest))
         if span == 0.0:
-            return self.smallest**3
+            return cube(self.smallest)
         ratio = _log_power_integral(self.exponent + 3.0, span) - _log_power_integral(self.exponent, span)
-        return self.smallest**3 * float(np.exp(ratio))
+        return cube(self.smallest) * float(exact_math.exp(ratio))
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
@@ -179,25 +186,28 @@ def _log_power_integral(exponent: float, span: float) -> float:
     """Return the logarithm of the integral of x ** `exponent` from 1 to exp(`span`), `span` > 0."""
     power = exponent + 1.0
     if abs(power) * span < 1e-12:
-        return float(np.log(span))
+        return float(exact_math.log(span))
     if power > 0.0:  # measured from the upper limit, where the exponential cannot overflow
-        return power * span + float(np.log(-np.expm1(-power * span) / power))
-    return float(np.log(np.expm1(power * span) / power))
+        return power * span + float(exact_math.log(-exact_math.expm1(-power * span) / power))
+    return float(exact_math.log(exact_math.expm1(power * span) / power))
 
 
 def _power_inverse(uniform: Floats, exponent: float, smallest: float | Floats, largest: float | Floats) -> Floats:
     # With x = radius / smallest the cumulative distribution is (x^(e+1) - 1) / (ratio^(e+1) - 1), and for
     # e = -1 it is log x / log ratio. With expm1 and log1p both are one formula, exact near -1 too.
-    span = np.log(largest / smallest)
+    if exponent == -3.0:  # the usual one, by volume: square roots are much faster than logarithms
+        ratio = smallest / largest
+        return np.clip(smallest / np.sqrt((1.0 - uniform) + uniform * ratio * ratio), smallest, largest)
+    span = exact_math.log(largest / smallest)
     power = exponent + 1.0
     if abs(power) * np.max(span, initial=0.0) < 1e-12:
         steps = uniform * span
     elif power > 0.0:
         # Measured from the largest radius, where the exponentials cannot overflow.
-        steps = span + np.log1p((1.0 - uniform) * np.expm1(-power * span)) / power
+        steps = span + exact_math.log1p((1.0 - uniform) * exact_math.expm1(-power * span)) / power
     else:
-        steps = np.log1p(uniform * np.expm1(power * span)) / power
-    return np.clip(smallest * np.exp(steps), smallest, largest)
+        steps = exact_math.log1p(uniform * exact_math.expm1(power * span)) / power
+    return np.clip(smallest * exact_math.exp(steps), smallest, largest)
 
 
 @dataclass(frozen=True)
@@ -235,34 +245,26 @@ class LogNormal:
     @property
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3."""
-        from scipy.special import ndtr
-
         (low, high), shift = self._cumulative_limits(), 3.0 * self.sigma
-        edges = np.log(np.array([self.smallest, self.largest]) / self.median) / self.sigma - shift
-        share = float(np.diff(ndtr(edges))[0]) / (high - low) if high > low else 1.0
-        mean = self.median**3 * float(np.exp(0.5 * shift**2)) * share
-        return min(max(mean, self.smallest**3), self.largest**3)
+        edges = exact_math.log(np.array([self.smallest, self.largest]) / self.median) / self.sigma - shift
+        share = float(np.diff(exact_math.normal_share(edges))[0]) / (high - low) if high > low else 1.0
+        mean = cube(self.median) * float(exact_math.exp(0.5 * shift * shift)) * share
+        return min(max(mean, cube(self.smallest)), cube(self.largest))
 
     def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
-        from scipy.special import ndtr
-
-        return np.asarray(ndtr(np.log(np.asarray(radius) / self.median) / self.sigma))
+        return np.asarray(exact_math.normal_share(exact_math.log(np.asarray(radius) / self.median) / self.sigma))
 
     def _cumulative_limits(self) -> tuple[float, float]:
-        from scipy.special import ndtr  # imported here: the import takes longer than the rest of a case
-
-        low = float(ndtr(np.log(self.smallest / self.median) / self.sigma))
-        high = float(ndtr(np.log(self.largest / self.median) / self.sigma))
+        low = float(exact_math.normal_share(exact_math.log(self.smallest / self.median) / self.sigma))
+        high = float(exact_math.normal_share(exact_math.log(self.largest / self.median) / self.sigma))
         return low, high
 
     def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
-        from scipy.special import ndtri
-
         low, high = self._cumulative_limits()
-        normal = ndtri(low + (high - low) * np.asarray(uniform, dtype=np.float64))
-        return np.clip(self.median * np.exp(self.sigma * normal), self.smallest, self.largest)
+        normal = normal_quantiles(low + (high - low) * np.asarray(uniform, dtype=np.float64))
+        return np.clip(self.median * exact_math.exp(self.sigma * normal), self.smallest, self.largest)
 
 
 @dataclass(frozen=True)
@@ -303,7 +305,7 @@ class Tabulated:
         points, weights = np.asarray(self.points), np.diff(np.asarray(self.cumulative))
         if self.by == "volume":
             # Volume density w / (b - a) over [a, b] means number density proportional to it divided by r^3.
-            weights = weights / np.diff(points) * (points[:-1] ** -2.0 - points[1:] ** -2.0) / 2.0
+            weights = weights / np.diff(points) * -np.diff(1.0 / (points * points)) / 2.0
         cumulative = np.concatenate([[0.0], np.cumsum(weights)])
         return cumulative / cumulative[-1]
 
@@ -313,8 +315,8 @@ class Tabulated:
         points, shares = np.asarray(self.points), np.diff(self._number)
         low, high = points[:-1], points[1:]
         if self.by == "volume":  # the number density falls with the cube within each interval
-            return float(np.sum(shares * 2.0 * (low * high) ** 2 / (low + high)))
-        return float(np.sum(shares * (low + high) * (low**2 + high**2) / 4.0))
+            return exact_math.total(shares * 2.0 * (low * high) * (low * high) / (low + high))
+        return exact_math.total(shares * (low + high) * (low * low + high * high) / 4.0)
 
     @property
     def smallest(self) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.mesh_files.vtk import is_poly_data, read_radii
+from pdem.foundation import jacobi
 from pdem.foundation.errors import InputError
 from pdem.foundation.headings import meaning_of
 from pdem.foundation.number_rows import (
@@ -199,7 +200,7 @@ def require_possible(solid: Solid, name: str) -> None:
     size = float(np.abs(tensor).max())
     if not np.isfinite(tensor).all() or np.abs(tensor - tensor.T).max() > 1e-9 * size:
         raise InputError(f"{name}: a tensor of inertia is symmetric and finite, and this one is {tensor.tolist()}")
-    low, middle, high = np.linalg.eigvalsh(tensor).tolist()
+    low, middle, high = jacobi.eigenvalues(tensor).tolist()
     if not low > 0.0 or high > (1.0 + 1e-9) * (low + middle):
         raise InputError(
             f"{name}: principal moments over the mass, {low / solid.volume:g}, {middle / solid.volume:g} and "

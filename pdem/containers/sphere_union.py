@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.disc_union import slice_moments
-from pdem.containers.meshes.solid import Solid
+from pdem.containers.meshes.solid import Solid, inertia_of
+from pdem.foundation import exact_math
+from pdem.foundation.quadrature import gauss_legendre
 from pdem.numerics.kernels import inlined, kernel
 
 if TYPE_CHECKING:
@@ -53,19 +55,19 @@ def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
     Solid
         With relative errors of some 1e-14; equal inputs in the same order give the same bits.
     """
-    origin = centre.mean(axis=0)
-    size = float((np.linalg.norm(centre - origin, axis=1) + radius).max())
+    origin = exact_math.totals(centre) / len(centre)
+    size = float((exact_math.norm(centre - origin) + radius).max())
     places, radii = (centre - origin) / size, radius / size
     events = _events(places, radii)
-    nodes, weights = np.polynomial.legendre.leggauss(20)
+    nodes, weights = gauss_legendre(20)
     found = np.zeros(_COUNT)
-    scale = _TOLERANCE * float((radii**3).sum())
+    scale = _TOLERANCE * exact_math.total(radii * radii * radii)
     _integrate(events, places, radii, nodes, weights, scale, found)
     volume, middle = found[0], found[1:4] / found[0]
     xx, xy, xz, yy, zz, yz = found[4:]
-    second = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))) - volume * np.outer(middle, middle)
-    inertia = np.trace(second) * np.eye(3) - second
-    return Solid(float(volume) * size**3, origin + size * middle, size**5 * inertia)
+    second = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))) - volume * middle[:, None] * middle
+    cube = size * size * size
+    return Solid(float(volume) * cube, origin + size * middle, cube * size * size * inertia_of(second))
 
 
 def slice_area(centre: Floats, radius: Floats, height: float) -> float:
@@ -92,14 +94,14 @@ def _events(centre: Floats, radius: Floats) -> Floats:
 
 def _uncovered(points: Floats, centre: Floats, radius: Floats) -> Floats:
     """Return the points that are not well inside a sphere."""
-    apart = np.linalg.norm(points[:, None] - centre, axis=2) - radius
+    apart = exact_math.norm(points[:, None] - centre) - radius
     kept: Floats = points[np.all(apart > -_HIDDEN, axis=1)]
     return kept
 
 
 def _meeting(centre: Floats, radius: Floats) -> Booleans:
     """Return which pairs of spheres intersect in a circle, (n, n)."""
-    apart = np.linalg.norm(centre[:, None] - centre, axis=2)
+    apart = exact_math.norm(centre[:, None] - centre)
     total, difference = radius[:, None] + radius, np.abs(radius[:, None] - radius)
     return (apart < total) & (apart > difference)
 
@@ -108,13 +110,13 @@ def _turning_points(centre: Floats, radius: Floats) -> Floats:
     """Return the extreme points along x of the intersection circles of two spheres, (n, 3)."""
     first, second = np.nonzero(np.triu(_meeting(centre, radius), 1))
     apart = centre[second] - centre[first]
-    length = np.linalg.norm(apart, axis=1)
+    length = exact_math.norm(apart)
     normal = apart / length[:, None]
-    along = (length**2 + radius[first] ** 2 - radius[second] ** 2) / (2.0 * length)
-    circle = np.sqrt(np.maximum(radius[first] ** 2 - along**2, 0.0))
+    along = (length * length + (radius[first] - radius[second]) * (radius[first] + radius[second])) / (2.0 * length)
+    circle = np.sqrt(np.maximum((radius[first] - along) * (radius[first] + along), 0.0))
     middle = centre[first] + along[:, None] * normal
     direction = np.array((1.0, 0.0, 0.0)) - normal[:, :1] * normal
-    direction /= np.maximum(np.linalg.norm(direction, axis=1), 1e-12)[:, None]
+    direction /= np.maximum(exact_math.norm(direction), 1e-12)[:, None]
     reach = circle[:, None] * direction
     return np.concatenate((middle - reach, middle + reach))
 
@@ -125,14 +127,14 @@ def _triple_points(centre: Floats, radius: Floats) -> Floats:
     origin, own = centre[triples[:, 0]], radius[triples[:, 0]]
     a, b = centre[triples[:, 1]] - origin, centre[triples[:, 2]] - origin
     # both radical planes: a . p = alpha, b . p = beta
-    alpha = 0.5 * (np.einsum("ij,ij->i", a, a) + own**2 - radius[triples[:, 1]] ** 2)
-    beta = 0.5 * (np.einsum("ij,ij->i", b, b) + own**2 - radius[triples[:, 2]] ** 2)
+    alpha = 0.5 * (exact_math.dot(a, a) + (own - radius[triples[:, 1]]) * (own + radius[triples[:, 1]]))
+    beta = 0.5 * (exact_math.dot(b, b) + (own - radius[triples[:, 2]]) * (own + radius[triples[:, 2]]))
     line = np.cross(a, b)
-    square = np.einsum("ij,ij->i", line, line)
+    square = exact_math.dot(line, line)
     usable = square > 1e-24  # collinear centres: the surfaces intersect nowhere, or in a circle
     line, square, a, b = line[usable], square[usable], a[usable], b[usable]
     foot = np.cross(alpha[usable, None] * b - beta[usable, None] * a, line) / square[:, None]
-    height = own[usable] ** 2 - np.einsum("ij,ij->i", foot, foot)
+    height = own[usable] * own[usable] - exact_math.dot(foot, foot)
     real = height >= 0.0
     step = np.sqrt(height[real] / square[real])[:, None] * line[real]
     middle = origin[usable][real] + foot[real]

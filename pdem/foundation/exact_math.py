@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import gmpy2
 import numpy as np
-from scipy.special import ndtri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,6 +45,8 @@ def _rounded(function: Callable[..., Any], text: str) -> Callable[..., Any]:
 
 def _quantile(share: float) -> Any:
     """Return the number of standard deviations, by Newton's method in 113 bits from a guess in 53."""
+    from scipy.special import ndtri  # imported here: the import takes longer than the rest of a case
+
     guess = float(ndtri(share))
     if not math.isfinite(guess):
         return guess

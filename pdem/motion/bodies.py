@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.motion.drives import NOTHING, STATE, in_columns
 from pdem.motion.poses import Pose, cross, dot
 from pdem.motion.spins import AxisSpin, TopSpin
@@ -96,7 +97,7 @@ class FreeBody:
 
     def _arm(self) -> Floats:
         """Return the vector from the reference point of torques to the centre of mass [m]."""
-        return self.spin.rotation @ self._lever
+        return np.asarray(exact_math.dot(self.spin.rotation, self._lever))
 
     def _note_work(self, time: float) -> None:
         """Add the work of the applied force and torque over a time, at the present velocities."""
@@ -106,7 +107,9 @@ class FreeBody:
 
     def _pose(self, place: Floats, rotation: Floats) -> Pose:
         spin = self.spin.velocity()
-        return Pose.of(rotation, place - rotation @ self.centre, spin, self.velocity - cross(spin, place))
+        return Pose.of(
+            rotation, place - exact_math.dot(rotation, self.centre), spin, self.velocity - cross(spin, place)
+        )
 
     def now(self, time: float) -> Pose:
         """Return the present pose."""

@@ -13,6 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
+from pdem.foundation import exact_math
+from pdem.foundation.interpolation import interpolated
+
 WORST = 32
 """Number of the fastest intervals of a table that `TabulatedCourse.fastest` returns."""
 
@@ -100,8 +103,8 @@ class Oscillating:
         """Return the value and its rate at a time [s]."""
         rate = 2.0 * math.pi * self.frequency
         phase = 2.0 * math.pi * math.remainder(self.frequency * time, 1.0) + self.phase
-        value = self.amplitude * (math.sin(phase) - math.sin(self.phase))
-        return value, self.amplitude * rate * math.cos(phase)
+        value = self.amplitude * (exact_math.sin(phase) - exact_math.sin(self.phase))
+        return value, self.amplitude * rate * exact_math.cos(phase)
 
     @property
     def largest_rate(self) -> float:
@@ -154,7 +157,7 @@ class TabulatedCourse:
         """Return the times [s] of the table from which on, or up to which, a step changes the value most."""
         times = np.array(self.times)
         begins = np.concatenate((times, times - step, times - 0.5 * step))
-        ends = (np.interp(begin, self.times, self.values) for begin in (begins, begins + step))
+        ends = (interpolated(begin, self.times, self.values) for begin in (begins, begins + step))
         worst = np.argsort(-np.abs(np.subtract(*ends)), kind="stable")[:WORST]
         return tuple(begins[worst].tolist())
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.motion.poses import REST, Pose, RotationAxis
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class MotionTurn:
 
     @cached_property
     def _line(self) -> RotationAxis:
-        return RotationAxis(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre))
+        return RotationAxis(np.array(self.axis) / exact_math.hypot(*self.axis), np.array(self.centre))
 
     def state(self, time: float) -> tuple[float, ...]:
         """Return the angle and its rate."""
@@ -75,8 +76,8 @@ class MotionTurn:
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed of some points (n, 3) [m/s]."""
-        direction = np.array(self.axis) / math.hypot(*self.axis)
-        arms = np.linalg.norm(np.cross(points - np.array(self.centre), direction), axis=1)
+        direction = np.array(self.axis) / exact_math.hypot(*self.axis)
+        arms = exact_math.norm(np.cross(points - np.array(self.centre), direction))
         return self.angle.largest_rate * float(arms.max(initial=0.0))
 
     def fastest(self, step: float) -> tuple[float, ...]:
@@ -107,7 +108,7 @@ class Shift:
 
     def largest_speed(self, points: Floats) -> float:
         """Return an upper bound of the speed of any point [m/s]."""
-        return math.hypot(*(course.largest_rate for course in self.courses))
+        return exact_math.hypot(*(course.largest_rate for course in self.courses))
 
     def fastest(self, step: float) -> tuple[float, ...]:
         """Return times [s] from which on a step of length `step` [s] has the largest displacement."""
@@ -171,7 +172,7 @@ class RigidMotion:
 
         It is the sum over the speeds of the parts, with axes at their positions of time 0.
         """
-        return sum(part.largest_speed(points) for part in self.parts)
+        return exact_math.total(part.largest_speed(points) for part in self.parts)
 
     def fastest(self, step: float) -> tuple[float, ...]:
         """Return times [s] from which on a step of length `step` [s] has the largest displacement by some part."""

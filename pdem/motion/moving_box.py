@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.box_shape import UPRIGHT, BoxShape
+from pdem.foundation import exact_math
 from pdem.motion.displacement import FREQUENCY, LOWER, PERIOD
 from pdem.numerics import box_images as rows
 from pdem.numerics.geometry_kernels import geometry_kernel
@@ -169,7 +170,7 @@ class MovingBox:
 
     def strain(self, step: int) -> Floats:
         """Return the logarithmic strain (3,) of each axis since time 0, positive where it has grown."""
-        return np.log(np.array(self.at(step).lengths) / self.begin)
+        return np.asarray(exact_math.log(np.array(self.at(step).lengths) / self.begin))
 
     def gradient_at(self, step: int) -> Floats:
         """Return the gradient of the velocity of the box (3, 3) at a step [1/s]."""
@@ -203,7 +204,7 @@ class MovingBox:
     def farthest(self, step: int) -> float:
         """Return the largest displacement of any point of the box since lists were made [m]."""
         away = np.abs(self.images(step)[rows.STRETCH : rows.STRETCH + 3] - np.eye(3))
-        return float(np.linalg.norm(away @ (0.5 * self._lists[:3])))
+        return float(exact_math.norm(exact_math.dot(away, 0.5 * self._lists[:3])))
 
     def change(self, step: int, rates: Rates) -> Floats:
         """Set new rates from a step on; return the change of the velocity gradient of the box (3, 3) [1/s]."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.numerics.fused import fused
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
@@ -138,7 +139,7 @@ class Pose:
 
     def place(self, points: Floats) -> Floats:
         """Return the present positions of points (n, 3) of time 0 [m]."""
-        return points @ self.rotation.T + self.translation
+        return exact_math.matmul(points, self.rotation.T) + self.translation
 
     def velocity_at(self, place: Floats) -> Floats:
         """Return the velocity of the body at positions (..., 3) in space [m/s]."""
@@ -176,7 +177,8 @@ class RotationAxis:
         angle = math.remainder(angle, 2.0 * math.pi)
         numbers = np.empty(NUMBERS)
         _write_rotation(
-            self.direction, self.centre, self._skew, self._square, math.sin(angle), 1.0 - math.cos(angle), rate,
+            self.direction, self.centre, self._skew, self._square, exact_math.sin(angle),
+            1.0 - exact_math.cos(angle), rate,
             numbers,
         )  # fmt: skip
         return Pose(numbers)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation.interpolation import interpolated
 from pdem.motion.courses import Clock
 from pdem.motion.drives import NOTHING, STATE
 from pdem.motion.motions import RigidMotion
@@ -97,7 +98,7 @@ class ServoDrive:
 
     def target(self, time: float) -> float:
         """Return the target of the load at a time [s]."""
-        return float(np.interp(self.clock.since(time), self.times, self.targets))
+        return float(interpolated(self.clock.since(time), self.times, self.targets))
 
     def load(self) -> float:
         """Return the load of particles on the wall in the last step, along or about the axis [N, N m]."""

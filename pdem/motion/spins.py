@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pdem.containers.principal_axes import principal_axes
+from pdem.foundation import exact_math
+from pdem.foundation.rotations import quaternion_of
 from pdem.motion.drives import NOTHING
 from pdem.motion.poses import RotationAxis, dot
 from pdem.motion.rigid_rotation import turned
@@ -124,11 +126,11 @@ class AxisSpin:
 
     def inverse_inertia(self) -> Floats:
         """Return the inverse inertia about the axis; zero about other directions."""
-        return np.outer(self.axis, self.axis) / self.inertia
+        return self.axis[:, None] * self.axis / self.inertia
 
     def energy(self) -> float:
         """Return half of inertia times rate squared."""
-        return 0.5 * self.inertia * self.rate**2
+        return 0.5 * self.inertia * self.rate * self.rate
 
     def state(self) -> Floats:
         """Return angle and rate."""
@@ -154,21 +156,18 @@ class TopSpin:
     def __init__(self, inertia: Floats, velocity: Floats) -> None:
         moments, self.axes = principal_axes(inertia)
         self.principal: list[float] = moments.tolist()
-        from scipy.spatial.transform import Rotation  # slow, and few cases have free bodies
-
         one, two, three = self.principal
         self._answers = 1.0 / one, 1.0 / two, 1.0 / three
-        x, y, z, w = Rotation.from_matrix(self.axes).as_quat().tolist()
-        self._frame = w, x, y, z
+        self._frame = quaternion_of(self.axes)
         self._stand((1.0, 0.0, 0.0, 0.0))
-        self.momentum = inertia @ velocity
+        self.momentum = np.asarray(exact_math.dot(inertia, velocity))
 
     def _stand(self, attitude: tuple[float, float, float, float]) -> None:
         """Set the attitude, and update the numbers that follow from it."""
         self.attitude = attitude
         self.rotation = _matrix(attitude)
-        axes = self.rotation @ self.axes
-        self._inverse: Floats = (axes / np.array(self.principal)) @ axes.T
+        axes = exact_math.matmul(self.rotation, self.axes)
+        self._inverse: Floats = exact_math.matmul(axes / np.array(self.principal), axes.T)
 
     def kick(self, torque: Floats, time: float) -> None:
         """Apply a torque for a time."""
@@ -183,8 +182,7 @@ class TopSpin:
 
     def velocity(self) -> Floats:
         """Return the angular velocity."""
-        velocity: Floats = self._inverse @ self.momentum
-        return velocity
+        return np.asarray(exact_math.dot(self._inverse, self.momentum))
 
     def inverse_inertia(self) -> Floats:
         """Return the inverse of the present tensor of inertia."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.foundation import exact_math
+from pdem.foundation.interpolation import interpolated
 from pdem.motion.poses import REST, dot
 
 if TYPE_CHECKING:
@@ -56,14 +58,12 @@ class SurfaceCourse(NamedTuple):
         """Return velocity and angular velocity (3,) at a time [s]."""
         if not self.varies:
             return self.velocities[0], self.spins[0]
-        pairs = ([float(np.interp(time, self.times, column)) for column in of.T] for of in self[1:3])
-        velocity, spin = pairs
-        return np.array(velocity), np.array(spin)
+        return interpolated(time, self.times, self.velocities), interpolated(time, self.times, self.spins)
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed at some points (n, 3) over all times [m/s]."""
         speeds = [
-            np.linalg.norm(velocity + np.cross(spin, points - self.centre), axis=1).max(initial=0.0)
+            exact_math.norm(velocity + np.cross(spin, points - self.centre)).max(initial=0.0)
             for velocity, spin in zip(self.velocities, self.spins, strict=True)
         ]
         return float(max(speeds))
@@ -73,8 +73,8 @@ class SurfaceCourse(NamedTuple):
         tangent, blocked = np.zeros(len(points), np.bool_), np.zeros(len(points), np.bool_)
         for velocity, spin in zip(self.velocities, self.spins, strict=True):
             wanted = velocity + np.cross(spin, points - self.centre)
-            aside = wanted - np.einsum("ij,ij->i", wanted, normals)[:, None] * normals
-            squares, whole = (aside**2).sum(axis=1), (wanted**2).sum(axis=1)
+            aside = wanted - exact_math.dot(wanted, normals)[:, None] * normals
+            squares, whole = exact_math.dot(aside, aside), exact_math.dot(wanted, wanted)
             tangent |= squares > LEAST_TANGENT * whole
             blocked |= (squares <= LEAST_TANGENT * whole) & (whole > 0.0)
         return tangent | ~blocked
@@ -138,8 +138,8 @@ class MovingSurfaces:
         """Return the velocity (n, 3) of surfaces relative to their walls at points with normals (n, 3) [m/s]."""
         state = self.now.state[walls]
         wanted = state[:, VELOCITY] + np.cross(state[:, SPIN], points - state[:, CENTRE])
-        aside = wanted - np.einsum("ij,ij->i", wanted, normals)[:, None] * normals
-        squares, whole = (aside**2).sum(axis=1), (wanted**2).sum(axis=1)
+        aside = wanted - exact_math.dot(wanted, normals)[:, None] * normals
+        squares, whole = exact_math.dot(aside, aside), exact_math.dot(wanted, wanted)
         runs = squares > LEAST_TANGENT * whole
         return aside * np.sqrt(np.divide(whole, squares, out=np.zeros(len(aside)), where=runs))[:, None]
 
@@ -158,7 +158,7 @@ class MovingSurfaces:
         if not self.courses:
             return np.zeros(len(walls))
         rates = np.hstack((self._velocities(walls, *places), self.now.state[walls, SPIN]))
-        return np.asarray(np.einsum("ij,ij->i", loads, rates))
+        return np.asarray(exact_math.dot(loads, rates))
 
 
 def constant_course(velocity: tuple[float, ...], spin: tuple[float, ...], centre: tuple[float, ...]) -> SurfaceCourse:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.motion.placing import (
     ANCHOR,
     ANCHOR_VELOCITY,
@@ -331,7 +332,7 @@ class MovingWalls:
         points = self.placed.first_vertices(wall)
         now, then = self._poses[wall].place(points), self._before[wall].place(points)
         both = np.concatenate((now, then))
-        displacement = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())
+        displacement = float(exact_math.norm(now - then).max())
         return displacement, both.min(axis=0), both.max(axis=0)
 
     def driven_state(self) -> Floats:

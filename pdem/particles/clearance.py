@@ -13,6 +13,7 @@ import numpy as np
 
 from pdem.containers.meshes.box_tree import BoxTree, pairs_between, pairs_within
 from pdem.containers.meshes.mesh_splitting import triangle_fans
+from pdem.foundation import exact_math
 from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def size_classes(radii: Floats) -> list[Integers]:
 
 def octaves(radii: Floats, largest: float) -> Integers:
     """Return the index of the size class of each sphere (n,): 0 for radii above half of the largest, and so on."""
-    return np.floor(np.log2(largest / radii) + 1e-9).astype(np.int64)
+    return np.asarray(np.frexp((1.0 + 1e-9) * (largest / radii))[1] - 1, np.int64)
 
 
 def overlapping_pairs(positions: Floats, radii: Floats, domain: RegionDomain) -> tuple[Integers, Floats]:
@@ -63,7 +64,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: RegionDomain) ->
     depths: list[Floats] = [np.zeros(0)]
     most = _PAIRS_PER_SPHERE * radii.size
     for first, second, apart in _near_pairs(centres, radii, domain):
-        overlap = radii[first] + radii[second] - np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        overlap = radii[first] + radii[second] - np.sqrt(exact_math.dot(apart, apart))
         touch = (overlap > 0.0) & (first != second)
         found.append(np.sort(np.column_stack((first[touch], second[touch])), axis=1))
         depths.append(overlap[touch])
@@ -159,13 +160,13 @@ def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator
         return
     # A small margin, so that rounding decides nothing: `reach` depends on all spheres.
     reach *= 1.0 + 1e-9
-    centres = corners.mean(axis=1)
-    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
+    centres = (corners[:, 0] + corners[:, 1] + corners[:, 2]) / 3.0
+    extents = exact_math.norm(corners - centres[:, None]).max(axis=1)
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    across /= np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
+    across /= np.maximum(exact_math.norm(across), 1e-300)[:, None]
     boxes = BoxTree(corners.min(axis=1) - reach, corners.max(axis=1) + reach)
     for near, triangle in pairs_between(BoxTree(positions, positions), boxes):
-        away = np.einsum("ij,ij->i", positions[near] - centres[triangle], across[triangle])
+        away = exact_math.dot(positions[near] - centres[triangle], across[triangle])
         close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # distance from the plane
         yield near[close], triangle[close]
 
@@ -174,17 +175,17 @@ def triangle_distance(points: Floats, corners: Floats) -> Floats:
     """Return the distance in m of each point, shape (n, 3), from its triangle, shape (n, 3, 3)."""
     first, second, third = corners[:, 0], corners[:, 1], corners[:, 2]
     normal = np.cross(second - first, third - first)
-    length = np.linalg.norm(normal, axis=1)
+    length = exact_math.norm(normal)
     inside = length > 0.0
     for start, end in ((first, second), (second, third), (third, first)):
-        inside &= np.einsum("ij,ij->i", np.cross(end - start, points - start), normal) >= 0.0
-    height = np.abs(np.einsum("ij,ij->i", points - first, normal)) / np.where(length > 0.0, length, 1.0)
+        inside &= exact_math.dot(np.cross(end - start, points - start), normal) >= 0.0
+    height = np.abs(exact_math.dot(points - first, normal)) / np.where(length > 0.0, length, 1.0)
     edges = [_segment_distance(points, *ends) for ends in ((first, second), (second, third), (third, first))]
     return np.where(inside, height, np.minimum.reduce(edges))
 
 
 def _segment_distance(points: Floats, start: Floats, end: Floats) -> Floats:
     along, offset = end - start, points - start
-    squared = np.einsum("ij,ij->i", along, along)
-    share = np.einsum("ij,ij->i", offset, along) / np.where(squared > 0.0, squared, 1.0)
-    return np.linalg.norm(offset - np.clip(share, 0.0, 1.0)[:, None] * along, axis=1)
+    squared = exact_math.dot(along, along)
+    share = exact_math.dot(offset, along) / np.where(squared > 0.0, squared, 1.0)
+    return exact_math.norm(offset - np.clip(share, 0.0, 1.0)[:, None] * along)

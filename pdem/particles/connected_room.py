@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.numerics.components import components
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
@@ -196,12 +197,12 @@ class ConnectedRoom:
         self._inside = self._connected(free)
         for _ in range(math.ceil(clearance / width) + 1):
             self._grow(usable)
-        self.size = float(np.count_nonzero(self._inside)) * float(np.prod(self._grid.width[: domain.dimension]))
+        self.size = float(np.count_nonzero(self._inside)) * math.prod(self._grid.width[: domain.dimension].tolist())
 
     def _near(self, clearance: float, near: float) -> tuple[Booleans, Booleans]:
         """List triangles near cells; return masks of the cells in the region, and of those clear of walls."""
         counts = self._grid.counts
-        total, index = int(np.prod(counts)), np.indices(counts.tolist()).reshape(3, -1).T
+        total, index = math.prod(counts.tolist()), np.indices(counts.tolist()).reshape(3, -1).T
         centre = self._grid.lower + (index + 0.5) * self._grid.width
         usable = regions.inside(self._part.region, centre, self._domain.dimension)
         for excluded in self._part.excluded:
@@ -298,7 +299,7 @@ def _grid_of(region: Any, radius: float, domain: regions.RegionDomain) -> tuple[
     """Return the cells of a region, in 2D one layer of cells, and the middle of the layer [m]."""
     lower, upper = regions.bounds(region)
     size, extent = domain.dimension, upper - lower
-    coarsest = float(np.prod(extent[:size]) / MOST_CELLS) ** (1.0 / size)
+    coarsest = exact_math.power(math.prod(extent[:size].tolist()) / MOST_CELLS, 1.0 / size)
     counts = np.ones(3, np.int64)
     width = max(radius / FINENESS, coarsest)
     counts[:size] = np.maximum(np.ceil(extent[:size] / width * (1.0 - 1e-9)), 1.0).astype(np.int64)

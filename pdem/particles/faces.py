@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,12 +65,12 @@ class Face:
 
     def points(self, flat: Floats) -> Floats:
         """Return positions (n, 3) [m] of points (n, 2) in coordinates of the plane [m]."""
-        return self.origin + flat @ self.axes
+        return self.origin + exact_math.matmul(flat, self.axes)
 
     def holds(self, flat: Floats, radii: Floats) -> Booleans:
         """Return which discs (n, 2), (n,) [m] in the plane are completely inside."""
         if self.radius:
-            return np.hypot(flat[:, 0], flat[:, 1]) + radii <= self.radius
+            return exact_math.norm(flat) + radii <= self.radius
         return _is_inside(flat, self.rim) & (_distance(flat, self.rim) >= radii)
 
 
@@ -85,16 +86,16 @@ def _is_inside(flat: Floats, rim: Floats) -> Booleans:
 def _distance(flat: Floats, rim: Floats) -> Floats:
     """Return the distance of points (n, 2) from the nearest segment."""
     along, offset = rim[:, 1] - rim[:, 0], flat[:, None] - rim[:, 0]
-    squared = np.einsum("kj,kj->k", along, along)
-    share = np.clip(np.einsum("nkj,kj->nk", offset, along) / np.where(squared > 0.0, squared, 1.0), 0.0, 1.0)
-    return np.asarray(np.linalg.norm(offset - share[:, :, None] * along, axis=2).min(axis=1))
+    squared = exact_math.dot(along, along)
+    share = np.clip(exact_math.dot(offset, along) / np.where(squared > 0.0, squared, 1.0), 0.0, 1.0)
+    return np.asarray(exact_math.norm(offset - share[:, :, None] * along).min(axis=1))
 
 
 def disc(centre: ArrayLike, normal: ArrayLike, radius: float) -> Face:
     """Return a disc about a centre [m] with a radius [m]; its normal may have any length but zero."""
-    unit = np.asarray(normal, np.float64) / np.linalg.norm(normal)
+    unit = np.asarray(normal, np.float64) / exact_math.norm(normal)
     centre = np.asarray(centre, np.float64)
-    return Face(centre, unit, _axes(unit), np.zeros((0, 2, 2)), float(radius), float(np.pi * radius**2))
+    return Face(centre, unit, _axes(unit), np.zeros((0, 2, 2)), float(radius), float(np.pi * radius * radius))
 
 
 def polygon(corners: ArrayLike) -> Face:
@@ -106,9 +107,9 @@ def polygon(corners: ArrayLike) -> Face:
         If it has no area, is not flat, or crosses itself.
     """
     points = np.asarray(corners, np.float64)
-    centre = points.mean(axis=0)
+    centre = exact_math.totals(points) / len(points)
     ends = np.roll(points, -1, axis=0)
-    twice = np.cross(points - centre, ends - centre).sum(axis=0)
+    twice = exact_math.totals(np.cross(points - centre, ends - centre))
     face = _flat_face(points, points, ends, twice)
     if abs(_signed_area(face.rim)) < (1.0 - 1e-6) * face.area or _crosses_itself(face.rim):
         raise InputError("crosses itself; give its corners one after the other around it")
@@ -126,7 +127,7 @@ def face_of_mesh(mesh: Mesh) -> Face:
     start, loops = mesh.facet_start, mesh.facet_vertices
     rim = mesh.edges[np.diff(mesh.edge_facet_start) == 1]
     used = mesh.vertices[np.unique(loops[start[0] : start[-1]])]
-    twice = 2.0 * mesh.facet_normals[0] * mesh.facet_areas.sum()
+    twice = 2.0 * mesh.facet_normals[0] * exact_math.total(mesh.facet_areas)
     if not len(rim):
         raise InputError("has no rim: it is a closed surface; give a flat one")
     return _flat_face(used, mesh.vertices[rim[:, 0]], mesh.vertices[rim[:, 1]], twice)
@@ -134,13 +135,13 @@ def face_of_mesh(mesh: Mesh) -> Face:
 
 def _flat_face(points: Floats, begins: Floats, ends: Floats, twice: Floats) -> Face:
     """Return the face with a rim from `begins` to `ends`; `twice` is its normal with the length of twice its area."""
-    centre = points.mean(axis=0)
-    size = float(np.linalg.norm(twice))
-    extent = float(np.linalg.norm(points - centre, axis=1).max(initial=0.0))
-    if not size > FLATNESS * extent**2:
+    centre = exact_math.totals(points) / len(points)
+    size = float(exact_math.norm(twice))
+    extent = float(exact_math.norm(points - centre).max(initial=0.0))
+    if not size > FLATNESS * extent * extent:
         raise InputError("has no area; give at least three corners that are not on one line")
     normal = twice / size
-    off = np.abs((points - centre) @ normal)
+    off = np.abs(exact_math.dot(points - centre, normal))
     if off.max() > FLATNESS * extent:
         worst = int(np.argmax(off))
         raise InputError(
@@ -148,20 +149,20 @@ def _flat_face(points: Floats, begins: Floats, ends: Floats, twice: Floats) -> F
             "of its extent; make it flat, or several insertions of it"
         )
     axes = _axes(normal)
-    rim = np.stack(((begins - centre) @ axes.T, (ends - centre) @ axes.T), axis=1)
+    rim = np.stack([exact_math.matmul(points - centre, axes.T) for points in (begins, ends)], axis=1)
     return Face(centre, normal, axes, rim, 0.0, 0.5 * size)
 
 
 def _axes(normal: Floats) -> Floats:
     """Return two unit vectors normal to a unit vector and to each other (2, 3)."""
     first = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
-    first /= np.linalg.norm(first)
+    first /= exact_math.norm(first)
     return np.stack((first, np.cross(normal, first)))
 
 
 def _signed_area(rim: Floats) -> float:
     a, b = rim[:, 0], rim[:, 1]
-    return 0.5 * float(np.sum(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+    return 0.5 * exact_math.total(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
 
 
 def _crosses_itself(rim: Floats) -> bool:

@@ -83,13 +83,15 @@ def _class_volumes(radii: Floats, largest: float, dimension: int, over: Group) -
     octave = octaves(radii, largest)
     highest = int(over.largest(np.array([octave.max(initial=-1)]))[0])
     sums = np.zeros((highest + 1, 3), np.int64)
-    units = np.rint(2.0**_UNITS * (radii / largest * 2.0**octave) ** dimension).astype(np.int64)
+    share = np.ldexp(radii / largest, octave)
+    power = share * share if dimension == 2 else share * share * share
+    units = np.rint(2.0**_UNITS * power).astype(np.int64)
     for column, values in enumerate((np.ones_like(units), units >> _LOW, units & ((1 << _LOW) - 1))):
         np.add.at(sums[:, column], octave, values)
     sums = over.add(sums)
-    unit = math.pi * largest**2 if dimension == 2 else 4.0 / 3.0 * math.pi * largest**3
+    unit = math.pi * largest * largest * (1.0 if dimension == 2 else 4.0 / 3.0 * largest)
     volumes = [
-        ((int(high) << _LOW) + int(low)) / 2**_UNITS * unit * 0.5 ** (dimension * number)
+        ((int(high) << _LOW) + int(low)) / 2**_UNITS * math.ldexp(unit, -dimension * number)
         for number, (_, high, low) in enumerate(sums)
     ]
     return sums[:, 0].tolist(), volumes

@@ -213,8 +213,9 @@ def reaches(request: FillRequest, first_id: int, count: int) -> Floats:
 def particle_volumes(request: FillRequest, radii: Floats, dimension: int) -> Floats:
     """Return the volumes of particles [m^3], in 2D the areas of their sections through the middle [m^2]."""
     if dimension == 3:
-        return 4.0 / 3.0 * np.pi * radii**3
-    return np.pi * (disc_radius(request) * radii) ** 2
+        return 4.0 / 3.0 * np.pi * radii * radii * radii
+    discs = disc_radius(request) * radii
+    return np.pi * discs * discs
 
 
 def disc_radius(request: FillRequest) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
 from pdem.particles.random_places import PLACE_STREAM, random_places
@@ -94,9 +95,10 @@ class FaceInlet:
 
     def __init__(self, face: Face, velocity: Floats, time: float, largest: float, domain: regions.RegionDomain) -> None:
         self._face, self._velocity, self._time, self._domain = face, velocity, time, domain
-        self._ahead = face.normal * np.sign(velocity @ face.normal)
+        along = float(exact_math.dot(velocity, face.normal))
+        self._ahead = face.normal * np.sign(along)
         self._largest = largest
-        self.room = face.area * abs(float(velocity @ face.normal)) * time
+        self.room = face.area * abs(along) * time
 
     @property
     def bounds(self) -> regions.Bounds:

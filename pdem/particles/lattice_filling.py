@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.group import on_each_rank
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
@@ -173,7 +175,7 @@ class LatticeSites:
         if dimension == 2:
             counts[2] = 1
         self._counts = counts
-        self.count = 0 if np.any(length[:dimension] < 0.0) else int(np.prod(counts))
+        self.count = 0 if np.any(length[:dimension] < 0.0) else int(math.prod(counts.tolist()))
         self._spacing = np.where(free & (np.arange(3) < dimension), length / np.maximum(counts, 1.0), spacing)
         self._lower, self._upper, self._limit = lower, upper, upper + _SLACK * pitch
         self._unlimited = free | (np.arange(3) >= dimension)
@@ -200,6 +202,6 @@ def height_keys(sites: Floats, gravity: Floats, dimension: int, over: Group) -> 
     """Return integers that increase with the height of sites (m, 3): against gravity, or along the last axis."""
     up = -gravity if np.any(gravity) else np.eye(3)[dimension - 1]
     # Equal heights differ by rounding errors; with rounded heights layers stay together on every machine.
-    height = sites @ (up / np.linalg.norm(up))
+    height = exact_math.dot(sites, up / exact_math.norm(up))
     scale = float(over.largest(np.array([np.max(np.abs(height), initial=1e-300)]))[0])
     return np.rint(height / scale * 1e9).astype(np.int64)

@@ -43,7 +43,8 @@ class Rate:
         if time <= times[0]:
             return float((time - times[0]) * values[0])
         piece = int(np.searchsorted(times, time, side="right")) - 1
-        around = values[piece : piece + 2]
-        # between times that almost coincide the slope overflows
-        now = min(max(float(np.interp(time, times, values)), float(around.min())), float(around.max()))
+        after = min(piece + 1, len(times) - 1)
+        # a share, because between times that almost coincide the slope overflows
+        share = (time - times[piece]) / (times[after] - times[piece]) if time < times[after] else 1.0
+        now = values[piece] + share * (values[after] - values[piece])
         return float(self._sums[piece] + 0.5 * (time - times[piece]) * (values[piece] + now))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
+from pdem.foundation import exact_math
+
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats
 
@@ -94,7 +96,7 @@ def bounds(region: Region) -> Bounds:
     if region.shape == "sphere":
         return centre - region.radius, centre + region.radius
     axis = _direction(region)
-    reach = 0.5 * region.length * np.abs(axis) + region.radius * np.sqrt(np.maximum(0.0, 1.0 - axis**2))
+    reach = 0.5 * region.length * np.abs(axis) + region.radius * np.sqrt(np.maximum(0.0, 1.0 - axis * axis))
     return centre - reach, centre + reach
 
 
@@ -102,13 +104,14 @@ def size(region: Region, dimension: int) -> float:
     """Return the volume of a region in m^3, or in 2D the area in m^2 of its section through the middle."""
     lower, upper = bounds(region)
     if region.shape == "box":
-        return float(np.prod((upper - lower)[:dimension]))
+        return math.prod((upper - lower)[:dimension].tolist())
+    disc = math.pi * region.radius * region.radius
     if region.shape == "sphere":
-        return math.pi * region.radius**2 * (1.0 if dimension == 2 else 4.0 / 3.0 * region.radius)
+        return disc * (1.0 if dimension == 2 else 4.0 / 3.0 * region.radius)
     along_z = abs(_direction(region)[2]) > 0.5
     if dimension == 2:
-        return math.pi * region.radius**2 if along_z else 2.0 * region.radius * region.length
-    return math.pi * region.radius**2 * region.length
+        return disc if along_z else 2.0 * region.radius * region.length
+    return disc * region.length
 
 
 def contains(region: Region, positions: Floats, radii: Floats, free: Booleans) -> Booleans:
@@ -123,7 +126,7 @@ def contains(region: Region, positions: Floats, radii: Floats, free: Booleans) -
         return np.asarray(np.all(inside | free, axis=1))
     offset = np.where(free & (region.shape != "cylinder"), 0.0, positions - np.asarray(region.centre))
     if region.shape == "sphere":
-        return np.asarray(np.linalg.norm(offset, axis=1) + radii <= region.radius)
+        return np.asarray(exact_math.norm(offset) + radii <= region.radius)
     height, across = _cylindrical(region, offset)
     unbounded = bool(np.any(free & (np.abs(_direction(region)) > 0.5)))
     return (across + radii <= region.radius) & (unbounded | (np.abs(height) + radii <= 0.5 * region.length))
@@ -133,12 +136,13 @@ def distance(region: Region, positions: Floats) -> Floats:
     """Return the distance of positions, shape (n, 3), from a region, in m; 0 inside."""
     if region.shape == "box":
         lower, upper = bounds(region)
-        return np.linalg.norm(np.maximum(0.0, np.maximum(lower - positions, positions - upper)), axis=1)
+        return exact_math.norm(np.maximum(0.0, np.maximum(lower - positions, positions - upper)))
     offset = positions - np.asarray(region.centre)
     if region.shape == "sphere":
-        return np.maximum(0.0, np.linalg.norm(offset, axis=1) - region.radius)
+        return np.maximum(0.0, exact_math.norm(offset) - region.radius)
     height, across = _cylindrical(region, offset)
-    return np.hypot(np.maximum(0.0, np.abs(height) - 0.5 * region.length), np.maximum(0.0, across - region.radius))
+    beside = np.stack((np.abs(height) - 0.5 * region.length, across - region.radius), axis=-1)
+    return exact_math.norm(np.maximum(0.0, beside))
 
 
 def inside(region: Region, positions: Floats, dimension: int) -> Booleans:
@@ -212,13 +216,13 @@ def _dot(one: Floats, other: Floats) -> Floats:
 
 
 def _direction(region: Cylinder) -> Floats:
-    return np.asarray(region.axis) / math.hypot(*region.axis)
+    return np.asarray(region.axis) / exact_math.hypot(*region.axis)
 
 
 def _cylindrical(region: Cylinder, offset: Floats) -> Bounds:
     axis = _direction(region)
     height = along(offset, axis)
-    return height, np.linalg.norm(offset - height[:, None] * axis, axis=1)
+    return height, exact_math.norm(offset - height[:, None] * axis)
 
 
 def along(vectors: Floats, axis: Floats) -> Floats:

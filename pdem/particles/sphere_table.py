@@ -276,7 +276,7 @@ class SphereTable:
 
     def _empty(self, capacity: int) -> PlacedTable:
         levels = int(octaves(np.array([self._smallest]), self._largest)[0]) + 1
-        diameters = 2.0 * self._largest * 0.5 ** np.arange(levels)
+        diameters = np.ldexp(2.0 * self._largest, -np.arange(levels))
         width, periodic = self._upper - self._lower, self._periodic
         fitting = np.maximum(1.0, np.floor(width / diameters[:, None]))
         return PlacedTable(

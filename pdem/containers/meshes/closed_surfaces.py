@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.containers.meshes.box_tree import BoxTree, pairs_between
 from pdem.containers.meshes.mesh_splitting import triangle_fans
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def inside_closed_pieces(positions: Floats, mesh: Mesh) -> dict[int, Booleans]:
     is_closed = closed[piece[owner]]
     if not is_closed.any():
         return {}
-    vertices, points = mesh.vertices @ _ROTATION.T, positions @ _ROTATION.T
+    vertices, points = exact_math.matmul(mesh.vertices, _ROTATION.T), exact_math.matmul(positions, _ROTATION.T)
     triangles, of = triangles[is_closed], piece[owner[is_closed]]
     number = np.cumsum(closed) - 1
     crossings = np.zeros((len(points), int(closed.sum())), np.int64)
@@ -85,5 +86,5 @@ def _is_above(vertices: Floats, triangles: Integers, points: Floats) -> Booleans
     within = (left[0] == left[1]) & (left[1] == left[2])
     one, two, three = (vertices[triangles[:, corner]] for corner in range(3))
     normal = np.cross(two - one, three - one)
-    height = np.einsum("ij,ij->i", points - one, normal) * np.sign(normal[:, 2])
+    height = exact_math.dot(points - one, normal) * np.sign(normal[:, 2])
     return within & (height < 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.containers.meshes.box_tree import BoxTree, pairs_between
 from pdem.containers.meshes.rounding import clearance
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
@@ -47,7 +48,7 @@ def nodes_on_edges(
     if not len(nodes):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     low, along = vertices[edges[:, 0]], vertices[edges[:, 1]] - vertices[edges[:, 0]]
-    length = np.linalg.norm(along, axis=1)
+    length = exact_math.norm(along)
     wide = tolerance[:, None]
     ends = np.minimum(low, low + along) - wide, np.maximum(low, low + along) + wide
     near = pairs_between(BoxTree(*ends), BoxTree(vertices[nodes], vertices[nodes]))
@@ -55,8 +56,8 @@ def nodes_on_edges(
     for edge, place in near:
         node = nodes[place]
         arm = vertices[node] - low[edge]
-        part = np.einsum("ij,ij->i", arm, along[edge]) / length[edge] ** 2
-        aside = np.linalg.norm(arm - part[:, None] * along[edge], axis=1)
+        part = exact_math.dot(arm, along[edge]) / (length[edge] * length[edge])
+        aside = exact_math.norm(arm - part[:, None] * along[edge])
         on = (node != edges[edge, 0]) & (node != edges[edge, 1])
         on &= wall[node] == wall[edges[edge, 0]]
         on &= (aside <= tolerance[edge]) & (part > 0.0) & (part < 1.0)
@@ -109,4 +110,4 @@ def hanging_nodes(
 
 def welding(vertices: Floats) -> float:
     """Return the distance below which vertices of a mesh are merged [m]."""
-    return WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    return WELD * float(exact_math.norm(np.ptp(vertices, axis=0)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from pdem.containers.meshes import mesh_topology as topology
 from pdem.containers.meshes.mesh_shapes import thin_facets
+from pdem.foundation import exact_math
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ def with_area(
 def _is_line(corners: Floats, tolerance: float) -> bool:
     """Return whether points (n, 3) are along one line."""
     arms = corners - corners[0]
-    along = arms[np.argmax((arms**2).sum(axis=1))]
-    aside = np.linalg.norm(np.cross(arms, along), axis=1) / np.linalg.norm(along)
+    along = arms[np.argmax(exact_math.dot(arms, arms))]
+    aside = exact_math.norm(np.cross(arms, along)) / exact_math.norm(along)
     return bool(aside.max() <= tolerance)
 
 

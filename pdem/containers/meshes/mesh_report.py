@@ -11,6 +11,7 @@ from pdem.containers.meshes.hanging_nodes import hanging_nodes
 from pdem.containers.meshes.mesh_topology import MeshOrigin, Topology, successors
 from pdem.containers.meshes.rounding import DIGITS, facet_size
 from pdem.containers.meshes.self_intersections import self_intersections
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
@@ -188,7 +189,7 @@ def report_of(
         Search for facets that intersect each other.
     """
     sides = np.diff(mesh.facet_start)
-    length = np.linalg.norm(vertices[mesh.edges[:, 1]] - vertices[mesh.edges[:, 0]], axis=1)
+    length = exact_math.norm(vertices[mesh.edges[:, 1]] - vertices[mesh.edges[:, 0]])
     size = np.maximum.reduceat(length[mesh.facet_edges], mesh.facet_start[:-1])
     first: dict[str, tuple[int, ...]] = {}
     cut = self_intersections(vertices, mesh.facet_start, mesh.facet_vertices) if intersections else None
@@ -226,7 +227,7 @@ def report_of(
         largest_edge=float(length.max()),
         smallest_facet=float(size.min()),
         largest_facet=float(size.max()),
-        area=float(areas.sum()),
+        area=exact_math.total(areas),
         volume=None if volume is None else abs(volume),
         normals_outward=None if volume is None else volume > 0,
         lower=lower,
@@ -305,8 +306,8 @@ def _angles(vertices: Floats, mesh: Topology) -> Floats:
     following = successors(mesh.facet_start)
     along = vertices[mesh.facet_vertices[following]] - vertices[mesh.facet_vertices]
     back, ahead = -along, along[following]
-    sine = np.linalg.norm(np.cross(ahead, back), axis=1)
-    corners = np.arctan2(sine, np.einsum("ij,ij->i", ahead, back))
+    sine = exact_math.norm(np.cross(ahead, back))
+    corners = np.arctan2(sine, exact_math.dot(ahead, back))
     return np.degrees(np.minimum.reduceat(corners, mesh.facet_start[:-1]))
 
 
@@ -314,4 +315,4 @@ def _signed_volume(vertices: Floats, mesh: Topology, normals: Floats, areas: Flo
     """Apply the divergence theorem about the middle of the box, where the terms are smallest."""
     first = vertices[mesh.facet_vertices[mesh.facet_start[:-1]]]
     middle = 0.5 * (first.min(axis=0) + first.max(axis=0))
-    return float((np.einsum("ij,ij->i", first - middle, normals) * areas).sum() / 3.0)
+    return exact_math.total(exact_math.dot(first - middle, normals) * areas) / 3.0

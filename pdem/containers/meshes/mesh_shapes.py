@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.meshes.mesh_topology import coordinate_step, refusal, successors
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
@@ -24,7 +25,7 @@ SPLIT = "split_facets = true (a key of [[walls]], an argument of Mesh) cuts such
 def thin_facets(vertices: Floats, start: Integers, loops: Integers, areas: Floats) -> Booleans:
     """Return which facets have no area."""
     along = vertices[loops[successors(start)]] - vertices[loops]
-    longest = np.maximum.reduceat(np.linalg.norm(along, axis=1), start[:-1])
+    longest = np.maximum.reduceat(exact_math.norm(along), start[:-1])
     rounded = _ROUNDED * coordinate_step(vertices)
     thin: Booleans = 2.0 * areas <= np.maximum(DEGENERATE_HEIGHT * longest, rounded) * longest
     return thin
@@ -69,8 +70,8 @@ def _heights(vertices: Floats, start: Integers, loops: Integers, normals: Floats
     """Return the distances of the vertices of each facet from its plane: over its longest edge, and in m."""
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
-    height = np.maximum.reduceat(np.abs(np.einsum("ij,ij->i", offset, normals[facet])), start[:-1])
-    length = np.linalg.norm(vertices[loops[successors(start)]] - vertices[loops], axis=1)
+    height = np.maximum.reduceat(np.abs(exact_math.dot(offset, normals[facet])), start[:-1])
+    length = exact_math.norm(vertices[loops[successors(start)]] - vertices[loops])
     beyond = np.maximum(height - _ROUNDED * coordinate_step(vertices), 0.0)
     return beyond / np.maximum.reduceat(length, start[:-1]), height
 
@@ -94,12 +95,12 @@ def _check_convex(
 def _concave(vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float) -> Booleans:
     """Return which facets are not convex: a corner turns right, or the corners turn more than once (a pentagram)."""
     along = vertices[loops[successors(start)]] - vertices[loops]
-    length = np.linalg.norm(along, axis=1)
+    length = exact_math.norm(along)
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     following = successors(start)
     scale = length * length[following]
-    sine = np.einsum("ij,ij->i", np.cross(along, along[following]), normals[facet]) / scale
-    cosine = np.einsum("ij,ij->i", along, along[following]) / scale
+    sine = exact_math.dot(np.cross(along, along[following]), normals[facet]) / scale
+    cosine = exact_math.dot(along, along[following]) / scale
     turning = np.add.reduceat(np.arctan2(sine, cosine), start[:-1])
     rounded = _ROUNDED * coordinate_step(vertices) / np.minimum(length, length[following])
     return (np.minimum.reduceat(sine + rounded, start[:-1]) < -flatness) | (np.abs(turning - 2 * np.pi) > 1.0)

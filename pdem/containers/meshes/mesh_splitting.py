@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.meshes.mesh_topology import refusal
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
@@ -86,8 +87,8 @@ def _halved_quads(vertices: Floats, quads: Integers, normals: Floats) -> list[In
     halves = np.stack([quads[:, [[0, 1, 2], [0, 2, 3]]], quads[:, [[0, 1, 3], [1, 2, 3]]]], axis=1)
     corners = vertices[halves]  # quad, diagonal, half, corner, axis
     normal = np.cross(corners[..., 1, :] - corners[..., 0, :], corners[..., 2, :] - corners[..., 0, :])
-    right = (np.einsum("ijkl,il->ijk", normal, normals) > 0.0).all(axis=2)
-    length = np.linalg.norm(vertices[quads[:, [0, 1]]] - vertices[quads[:, [2, 3]]], axis=2)
+    right = (exact_math.dot(normal, normals[:, None, None]) > 0.0).all(axis=2)
+    length = exact_math.norm(vertices[quads[:, [0, 1]]] - vertices[quads[:, [2, 3]]])
     best = np.argmin(np.where(right, length, np.inf), axis=1)
     chosen = halves[np.arange(len(quads)), best]
     return [half if any_right else half[:0] for half, any_right in zip(chosen, right.any(axis=1), strict=True)]
@@ -101,7 +102,7 @@ def _ears(vertices: Floats, loop: Integers, normal: Floats, facet: int, count: i
         )
     axis = np.eye(3)[np.argmin(np.abs(normal))]
     across = np.cross(normal, axis)
-    plane = vertices[loop] @ np.column_stack((np.cross(across, normal), across))
+    plane = exact_math.matmul(vertices[loop], np.column_stack((np.cross(across, normal), across)))
     left = list(range(len(loop)))
     triangles = []
     while len(left) > 3:
@@ -118,9 +119,10 @@ def _ears(vertices: Floats, loop: Integers, normal: Floats, facet: int, count: i
 def _best_ear(plane: Floats) -> int:
     """Return the corner of a polygon in the plane, (n, 2), with the shortest possible cut; -1 if there is none."""
     before, after = np.roll(plane, 1, axis=0), np.roll(plane, -1, axis=0)
-    for corner in np.argsort(np.linalg.norm(after - before, axis=1), kind="stable").tolist():
+    size = float(np.ptp(plane, axis=0).max())
+    for corner in np.argsort(exact_math.norm(after - before), kind="stable").tolist():
         a, b, c = before[corner], plane[corner], after[corner]
-        if _twice_area(a, b, c) <= 1e-12 * float(np.ptp(plane, axis=0).max()) ** 2:
+        if _twice_area(a, b, c) <= 1e-12 * size * size:
             continue
         others = np.delete(plane, [corner - 1, corner, (corner + 1) % len(plane)], axis=0)
         inside = [_side(*side, others) >= 0.0 for side in ((a, b), (b, c), (c, a))]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.containers.meshes.box_tree import BoxTree, pairs_within
+from pdem.foundation import exact_math
 from pdem.foundation.errors import MeshError
 from pdem.numerics.components import components
 
@@ -191,7 +192,7 @@ def welded(vertices: Floats, loops: Integers, tolerance: float) -> tuple[Floats,
     order, so that the result does not depend on the order of the search.
     """
     used = vertices[loops]
-    distance = tolerance * float(np.linalg.norm(used.max(axis=0) - used.min(axis=0)))
+    distance = tolerance * float(exact_math.norm(used.max(axis=0) - used.min(axis=0)))
     _check_far_off(vertices, loops, distance)
     unique, first, back = _exactly_equal(vertices)
     pairs = np.zeros((0, 2), dtype=np.int64)
@@ -210,7 +211,7 @@ def _closer_than(points: Floats, distance: float) -> Integers:
     found = [np.zeros((0, 2), dtype=np.int64)]
     for first, second in pairs_within(tree):
         apart = points[first] - points[second]
-        close = np.einsum("ij,ij->i", apart, apart) <= distance * distance
+        close = exact_math.dot(apart, apart) <= distance * distance
         found.append(np.column_stack((first[close], second[close])))
     return np.concatenate(found)
 
@@ -218,10 +219,10 @@ def _closer_than(points: Floats, distance: float) -> Integers:
 def _check_far_off(vertices: Floats, loops: Integers, distance: float) -> None:
     """Raise an error for a mesh so wide that welding would join most of it, due to one wrong coordinate."""
     used = vertices[loops]
-    typical = float(np.median(np.linalg.norm(used[1:] - used[:-1], axis=1)))
+    typical = float(np.median(exact_math.norm(used[1:] - used[:-1])))
     if 0.0 < typical < distance:
         middle = np.median(used, axis=0)
-        far = int(loops[np.argmax(np.linalg.norm(used - middle, axis=1))])
+        far = int(loops[np.argmax(exact_math.norm(used - middle))])
         raise MeshError(
             f"vertex {far} is {vertices[far].tolist()} m, so that vertices closer than {distance:.3g} m would be "
             f"joined, while facets are about {typical:.3g} m large: correct its coordinates, or weld= less"
@@ -330,10 +331,11 @@ def normals_and_areas(vertices: Floats, start: Integers, loops: Integers) -> tup
     along = vertices[loops[successors(start)]] - vertices[loops]
     # Starting at the shortest edge avoids products of two long, nearly parallel sides: the normals of needles are then
     # as exact as their coordinates.
-    base = _lowest_place(np.einsum("ij,ij->i", along, along), start)
-    corner = vertices[loops] - np.repeat(vertices[loops[base]], np.diff(start), axis=0)
-    twice = np.add.reduceat(np.cross(corner, along), start[:-1], axis=0)
-    size = np.linalg.norm(twice, axis=1)
+    base = _lowest_place(exact_math.dot(along, along), start)
+    facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    products = np.cross(vertices[loops] - vertices[loops[base]][facet], along)
+    twice = np.stack([np.bincount(facet, products[:, axis], len(start) - 1) for axis in range(3)], axis=1)
+    size = exact_math.norm(twice)
     return twice / np.where(size > 0, size, 1.0)[:, None], 0.5 * size
 
 

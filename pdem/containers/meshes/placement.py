@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.foundation.arguments import real_number, shown
 from pdem.foundation.errors import MeshError
 
@@ -128,7 +129,7 @@ def turn_of(given: dict[str, Any]) -> MeshTurn:
         what = f"has no {missing[0]!r}" if missing else f"has the key {unknown[0]!r}"
         raise MeshError(f"rotate {what}; its keys are axis, angle and centre, as {_FORM}")
     x, y, z = _point("rotate: axis", given["axis"])
-    length = math.hypot(x, y, z)
+    length = exact_math.hypot(x, y, z)
     if not length > 0.0:
         raise MeshError("rotate: axis is zero; give a direction, such as [0, 0, 1]")
     centre = _point("rotate: centre", given.get("centre", (0.0, 0.0, 0.0)))
@@ -145,7 +146,7 @@ def _cosine_and_sine(angle: Any) -> tuple[float, float]:
         radians = real_number("rotate: angle", angle, MeshError)
     quarters = round(radians / _QUARTER) if abs(radians) < _MANY_TURNS else 0
     if abs(radians - quarters * _QUARTER) > 4.0 * math.ulp(radians):
-        return math.cos(radians), math.sin(radians)
+        return exact_math.cos(radians), exact_math.sin(radians)
     return _QUARTER_TURNS[quarters % 4]
 
 

@@ -6,12 +6,14 @@ coordinates, 5,000 km away, single precision has steps of half a metre.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pdem.containers.meshes.mesh_degenerate import LooseFacets
 from pdem.containers.meshes.mesh_topology import MeshOrigin, normals_and_areas, successors
+from pdem.foundation import exact_math
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -79,15 +81,15 @@ def rounding_of(vertices: Floats) -> Rounding:
     if (values.astype(np.float32) == values).all():
         is_round = decimals is not None and decimals <= _ROUND  # numbers that a person would write
         certain = 0.0 if is_round else _certain(values, _SINGLE_BITS)
-        return Rounding(largest * 2.0**-_SINGLE_BITS, certain, "single precision")
+        return Rounding(math.ldexp(largest, -_SINGLE_BITS), certain, "single precision")
     digits = next((one for one in _LEAST_DIGITS if _have_digits(values.reshape(-1), one)), None)
     place = _first_place(largest)
     if decimals is not None and (digits is None or _have_digits(_smallest_axis(values), digits - 1)):
-        size = 0.5 * min(10.0**-decimals, 10.0 ** (place - _LEAST_DIGITS[0]))
+        size = 0.5 * min(_ten_to(-decimals), _ten_to(place - _LEAST_DIGITS[0]))
         return Rounding(size, 0.0, f"{max(decimals, 0)} decimals")
     if digits is not None:
-        return Rounding(0.5 * 10.0 ** (place - digits), 0.0, f"{digits} {DIGITS}")
-    return Rounding(largest * 2.0**-_DOUBLE_BITS, _certain(values, _DOUBLE_BITS), "double precision")
+        return Rounding(0.5 * _ten_to(place - digits), 0.0, f"{digits} {DIGITS}")
+    return Rounding(math.ldexp(largest, -_DOUBLE_BITS), _certain(values, _DOUBLE_BITS), "double precision")
 
 
 def require_shape(origin: MeshOrigin, vertices: Floats, facets: LooseFacets) -> None:
@@ -139,7 +141,7 @@ def clearance(vertices: Floats, start: Integers, loops: Integers) -> Floats:
 
 
 def _edges(vertices: Floats, start: Integers, loops: Integers) -> Floats:
-    return np.linalg.norm(vertices[loops[successors(start)]] - vertices[loops], axis=1)
+    return exact_math.norm(vertices[loops[successors(start)]] - vertices[loops])
 
 
 def _certain(values: Floats, bits: int) -> float:
@@ -152,8 +154,8 @@ def _certain(values: Floats, bits: int) -> float:
     for axis in values.T:
         largest = float(axis.max(initial=0.0))
         if largest > 0.0:
-            power = 2.0 ** int(np.frexp(largest)[1])
-            step = power * 2.0**-bits
+            power = math.ldexp(1.0, math.frexp(largest)[1])
+            step = math.ldexp(power, -bits)
             places = axis[axis >= 0.5 * power] / step
             if (places % 2.0 == 1.0).any():
                 found = max(found, 0.5 * step)
@@ -178,14 +180,18 @@ def _decimals(values: Floats) -> int | None:
     """Return the number of decimals of all values, None if there are too many to determine."""
     largest = float(values.max(initial=0.0))
     for decimals in _DECIMALS:
-        steps = values * 10.0**decimals
-        if largest * 10.0**decimals > _STEPS:
+        steps = values * _ten_to(decimals)
+        if largest * _ten_to(decimals) > _STEPS:
             return None
         if (np.abs(steps - np.round(steps)) <= 4.0 * _DOUBLE * steps).all():
             return decimals
     return None
 
 
+def _ten_to(exponent: int) -> float:
+    return float(exact_math.power(10.0, exponent))
+
+
 def _first_place(largest: float) -> int:
     """Return the number of digits before the decimal point; 0 or negative for numbers below 0.1."""
-    return int(np.floor(np.log10(largest))) + 1 if largest > 0.0 else 1
+    return int(np.floor(exact_math.log10(largest))) + 1 if largest > 0.0 else 1

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.containers.meshes.box_tree import BoxTree, pairs_within
 from pdem.containers.meshes.mesh_splitting import triangle_fans
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
@@ -100,27 +101,27 @@ def _cut(p: Floats, q: Floats, depth: float) -> Booleans:
     """Return which pairs of triangles, shapes (m, 3, 3), penetrate each other by more than `depth` [m]."""
     result = np.zeros(len(p), np.bool_)
     normal = _normals(q)
-    height = np.einsum("ijk,ik->ij", p - q[:, :1], normal)
+    height = exact_math.dot(p - q[:, :1], normal[:, None])
     flat = np.flatnonzero((np.abs(height) <= depth).all(axis=1))
     result[flat] = _overlap_in_plane(p[flat], q[flat], normal[flat], depth)
     rows = np.flatnonzero(_astride(height, depth))
     p, q, normal, height = p[rows], q[rows], normal[rows], height[rows]
     own = _normals(p)
-    other = np.einsum("ijk,ik->ij", q - p[:, :1], own)
+    other = exact_math.dot(q - p[:, :1], own[:, None])
     both = np.flatnonzero(_astride(other, depth))
     line = np.cross(own[both], normal[both])
-    length = np.linalg.norm(line, axis=1)
+    length = exact_math.norm(line)
     both, line = both[length > 1e-12], (line / np.maximum(length, 1e-300)[:, None])[length > 1e-12]
     base = p[both, :1]
-    low, high = _interval(np.einsum("ijk,ik->ij", p[both] - base, line), height[both])
-    other_low, other_high = _interval(np.einsum("ijk,ik->ij", q[both] - base, line), other[both])
+    low, high = _interval(exact_math.dot(p[both] - base, line[:, None]), height[both])
+    other_low, other_high = _interval(exact_math.dot(q[both] - base, line[:, None]), other[both])
     result[rows[both]] = np.minimum(high, other_high) - np.maximum(low, other_low) > depth
     return result
 
 
 def _normals(triangles: Floats) -> Floats:
     normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    return normal / np.maximum(np.linalg.norm(normal, axis=1), np.finfo(float).tiny)[:, None]
+    return normal / np.maximum(exact_math.norm(normal), np.finfo(float).tiny)[:, None]
 
 
 def _astride(height: Floats, depth: float) -> Booleans:
@@ -146,8 +147,8 @@ def _overlap_in_plane(p: Floats, q: Floats, normal: Floats, depth: float) -> Boo
     for corners in (p, q):
         for a, b in ((0, 1), (1, 2), (2, 0)):
             across = np.cross(normal, corners[:, b] - corners[:, a])
-            across /= np.maximum(np.linalg.norm(across, axis=1), np.finfo(float).tiny)[:, None]
-            one, other = np.einsum("ijk,ik->ij", p, across), np.einsum("ijk,ik->ij", q, across)
+            across /= np.maximum(exact_math.norm(across), np.finfo(float).tiny)[:, None]
+            one, other = exact_math.dot(p, across[:, None]), exact_math.dot(q, across[:, None])
             overlap &= np.minimum(one.max(axis=1), other.max(axis=1)) > depth + np.maximum(
                 one.min(axis=1), other.min(axis=1)
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.meshes.surface import surface_of
+from pdem.foundation import exact_math
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -59,22 +60,28 @@ def _compute_solid(mesh: Mesh) -> Solid:
             f"{int((surface.facet_side == 0).sum())} of {surface.facet_count} facets close no volume; "
             "close the mesh, or give mass, centre and inertia"
         )
-    origin = surface.vertices.mean(axis=0)
+    origin = exact_math.totals(surface.vertices) / len(surface.vertices)
     corners, facet = _triangles(surface, origin)
-    six = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
+    six = exact_math.dot(corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
     six *= surface.facet_side[facet]
     body = surface.facet_body[facet]
     outward = np.sign(np.bincount(body, six))  # corrects the orientation of each piece
     six *= outward[body]
-    volume = float(six.sum()) / 6.0
+    volume = exact_math.total(six) / 6.0
     if not volume > 0.0:
         raise MeshError("the mesh encloses no volume; give mass, centre and inertia")
-    middle = corners.sum(axis=1)
-    centre = six @ middle / (24.0 * volume)
-    second = np.einsum("i,ijk,ijl->kl", six, corners, corners) + np.einsum("i,ik,il->kl", six, middle, middle)
-    second = second / 120.0 - volume * np.outer(centre, centre)
-    second = 0.5 * (second + second.T)
-    return Solid(volume, origin + centre, np.trace(second) * np.eye(3) - second)
+    middle = corners[:, 0] + corners[:, 1] + corners[:, 2]
+    centre = exact_math.totals(six[:, None] * middle) / (24.0 * volume)
+    second = np.zeros((3, 3))
+    for a, b in zip(*np.triu_indices(3), strict=True):
+        products = exact_math.dot(corners[:, :, a], corners[:, :, b]) + middle[:, a] * middle[:, b]
+        second[a, b] = second[b, a] = exact_math.total(six * products) / 120.0 - volume * centre[a] * centre[b]
+    return Solid(volume, origin + centre, inertia_of(second))
+
+
+def inertia_of(second: Floats) -> Floats:
+    """Return the tensor of inertia (3, 3) from the second moments (3, 3) about the centre."""
+    return (second[0, 0] + second[1, 1] + second[2, 2]) * np.eye(3) - second
 
 
 def _triangles(mesh: Mesh, origin: Floats) -> tuple[Floats, Integers]:

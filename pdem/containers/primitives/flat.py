@@ -16,6 +16,7 @@ from pdem.containers.primitives.frames import (
     quads_of_grid,
     reversed_orientation,
 )
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,12 +41,12 @@ def square(point: Sequence[float], normal: Sequence[float], size: float) -> Part
 
 def plane_in_box(point: Sequence[float], normal: Sequence[float], lower: Floats, upper: Floats) -> Parts:
     """Return the polygon in which a plane intersects a box; no part if they do not intersect."""
-    reach = 2.0 * float(np.linalg.norm(upper - lower)) + float(np.linalg.norm(0.5 * (lower + upper) - point))
+    reach = 2.0 * float(exact_math.norm(upper - lower)) + float(exact_math.norm(0.5 * (lower + upper) - point))
     polygon = square(point, normal, 2.0 * reach)[0][0]
     for axis in range(3):
         polygon = _cut(polygon, polygon[:, axis] - lower[axis])
         polygon = _cut(polygon, upper[axis] - polygon[:, axis])
-    polygon = _distinct(polygon, _CLOSE * float(np.linalg.norm(upper - lower)))
+    polygon = _distinct(polygon, _CLOSE * float(exact_math.norm(upper - lower)))
     return [polygon[None]] if len(polygon) >= 3 else []
 
 
@@ -65,7 +66,7 @@ def _distinct(polygon: Floats, tolerance: float) -> Floats:
     """Return a polygon without corners that repeat the previous corner."""
     if not len(polygon):
         return polygon
-    return polygon[np.linalg.norm(polygon - np.roll(polygon, 1, axis=0), axis=1) > tolerance]
+    return polygon[exact_math.norm(polygon - np.roll(polygon, 1, axis=0)) > tolerance]
 
 
 def box(lower: Sequence[float], upper: Sequence[float], without: Iterable[str] = ()) -> Parts:
@@ -116,14 +117,14 @@ def bends_of(plate: Plate, deviation: float) -> int:
     if not plate.bend_radius:
         return 1
     outer = plate.bend_radius + 0.5 * plate.thickness
-    widest = 4.0 * math.asin(math.sqrt(min(0.5 * deviation / outer, 0.5)))
+    widest = 4.0 * exact_math.asin(math.sqrt(min(0.5 * deviation / outer, 0.5)))
     return max(1, math.ceil(plate.width / plate.bend_radius / widest))
 
 
 def blade(plate: Plate, deviation: float) -> Parts:
     """Return a plate: a sheet, or closed with normals outward."""
     along = direction(plate.axis)
-    face = direction(np.asarray(plate.normal) - np.dot(plate.normal, along) * along)
+    face = direction(np.asarray(plate.normal) - exact_math.dot(plate.normal, along) * along)
     frame = np.array([np.cross(face, along) + 0.0, face, along])
     pieces, half = bends_of(plate, deviation), 0.5 * plate.length
     layers = [_profile(plate, pieces, height) for height in (-0.5 * plate.thickness, 0.5 * plate.thickness)]
@@ -181,8 +182,8 @@ class Channel(NamedTuple):
 def chute(channel: Channel) -> Parts:
     """Return floor and sides of a chute, open at its ends and above; normals point into it."""
     up = direction(channel.up)
-    level = direction(np.asarray(channel.leading) - np.dot(channel.leading, up) * up)
-    cosine, sine = math.cos(channel.inclination), math.sin(channel.inclination)
+    level = direction(np.asarray(channel.leading) - exact_math.dot(channel.leading, up) * up)
+    cosine, sine = exact_math.cos(channel.inclination), exact_math.sin(channel.inclination)
     slope, face = cosine * level - sine * up, cosine * up + sine * level
     frame = np.array([slope, np.cross(face, slope), face])
     half, height = 0.5 * channel.width, channel.height

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation import exact_math
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,7 +26,7 @@ LEAST_SIDES = SECTORS
 def direction(vector: Sequence[float] | Floats) -> Floats:
     """Return the unit vector of a direction."""
     numbers = np.asarray(vector, np.float64)
-    return numbers / math.hypot(*numbers.tolist()) + 0.0
+    return numbers / exact_math.hypot(*numbers.tolist()) + 0.0
 
 
 def frame_of(axis: Sequence[float]) -> Floats:
@@ -32,7 +34,7 @@ def frame_of(axis: Sequence[float]) -> Floats:
     along = direction(axis)
     across = np.zeros(3)
     across[np.argmin(np.abs(along))] = 1.0
-    first = direction(across - (across @ along) * along)
+    first = direction(across - exact_math.dot(across, along) * along)
     return np.array([first, np.cross(along, first) + 0.0, along])
 
 
@@ -60,7 +62,7 @@ def sides_of(radius: float, deviation: float) -> int:
 
     The distance of the middle of a side from the circle, radius (1 - cos(pi / sides)), is at most the deviation.
     """
-    half = 2.0 * math.asin(math.sqrt(min(0.5 * deviation / radius, 0.5)))
+    half = 2.0 * exact_math.asin(math.sqrt(min(0.5 * deviation / radius, 0.5)))
     return SECTORS * max(1, math.ceil(math.pi / (half * SECTORS)))
 
 
@@ -72,7 +74,7 @@ def circle(sides: int) -> Floats:
 
 def directions_at(angle: Floats) -> Floats:
     """Return points (n, 2) of the unit circle, with zeros in place of rounding errors below 1e-15."""
-    points = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    points = np.stack([exact_math.cos(angle), exact_math.sin(angle)], axis=-1)
     return np.where(np.abs(points) < 1e-15, 0.0, points)
 
 

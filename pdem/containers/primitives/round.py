@@ -24,6 +24,7 @@ from pdem.containers.primitives.frames import (
     ring,
     sides_of,
 )
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +59,11 @@ def cone_rings(radii: tuple[float, float], length: float, deviation: float) -> l
     if narrow * _NARROWING >= wide or sides <= LEAST_SIDES:
         return [(wide, sides), (narrow, sides)]
     sides = LEAST_SIDES << (math.ceil(sides / LEAST_SIDES) - 1).bit_length()
-    slope = (wide - narrow) / math.hypot(wide - narrow, length)
+    slope = (wide - narrow) / exact_math.hypot(wide - narrow, length)
     rings = [(wide, sides)]
     while sides > LEAST_SIDES and rings[-1][0] > _NARROWING * narrow:
         last, radius = rings[-1][0], rings[-1][0] / _NARROWING
-        before = radius * (1.0 + slope * 2.0 * math.sin(2.0 * math.pi / sides))
+        before = radius * (1.0 + slope * 2.0 * exact_math.sin(2.0 * math.pi / sides))
         rings += [(before, sides)] if before < 0.5 * (radius + last) else []
         sides //= 2
         rings.append((radius, sides))
@@ -130,8 +131,8 @@ def divisions_of(radius: float, deviation: float) -> int:
     of the icosahedron. The triangle is inside the sphere by radius (1 - cos) of that angle; other triangles by less.
     """
     edge = math.sqrt(2.0 - 2.0 / math.sqrt(5.0))
-    angle = 2.0 * math.asin(math.sqrt(min(0.5 * deviation / radius, 0.5)))
-    return max(1, math.ceil(edge / (math.sqrt(3.0) * _INRADIUS * math.tan(angle))))
+    angle = 2.0 * exact_math.asin(math.sqrt(min(0.5 * deviation / radius, 0.5)))
+    return max(1, math.ceil(edge / (math.sqrt(3.0) * _INRADIUS * exact_math.tan(angle))))
 
 
 def sphere(centre: Sequence[float], radius: float, deviation: float) -> Parts:
@@ -144,7 +145,7 @@ def sphere(centre: Sequence[float], radius: float, deviation: float) -> Parts:
         points = a[:, :, None] * shares[None, :, :, :1] + b[:, :, None] * shares[None, :, :, 1:2]
         triangles.append((points + c[:, :, None] * shares[None, :, :, 2:]).reshape(-1, 3, 3))
     points = np.concatenate(triangles)
-    lifted = points / np.linalg.norm(points, axis=-1, keepdims=True)
+    lifted = points / exact_math.norm(points)[..., None]
     return [radius * np.where(np.abs(lifted) < 1e-15, 0.0, lifted) + np.asarray(centre)]
 
 
@@ -152,9 +153,9 @@ def _icosahedron() -> Floats:
     """Return the corners (20, 3, 3) of the faces of an icosahedron in the unit sphere, with corners at both poles."""
     height, radius = 1.0 / math.sqrt(5.0), 2.0 / math.sqrt(5.0)
     angle = 0.4 * np.pi * np.arange(5)
-    upper = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(5, height)])
+    upper = np.column_stack([radius * exact_math.cos(angle), radius * exact_math.sin(angle), np.full(5, height)])
     turned = angle + 0.2 * np.pi
-    lower = np.column_stack([radius * np.cos(turned), radius * np.sin(turned), np.full(5, -height)])
+    lower = np.column_stack([radius * exact_math.cos(turned), radius * exact_math.sin(turned), np.full(5, -height)])
     top, bottom = np.tile([0.0, 0.0, 1.0], (5, 1)), np.tile([0.0, 0.0, -1.0], (5, 1))
     above, below = np.roll(upper, -1, axis=0), np.roll(lower, -1, axis=0)
     faces = [(top, upper, above), (upper, lower, above), (lower, below, above), (bottom, below, lower)]

@@ -23,6 +23,7 @@ from pdem.containers.primitives.frames import (
     ring,
     sides_of,
 )
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,18 +109,18 @@ def cells_of(screw: Screw, deviation: float) -> ScrewCells:
     step = 2.0 * math.pi / sides
     strips = _strips(screw, step, FLAT_SHARE * deviation)
     ratio = screw.radius / screw.inner_radius
-    radii = screw.inner_radius * ratio ** (np.arange(strips + 1) / strips)
+    radii = screw.inner_radius * exact_math.power(ratio, np.arange(strips + 1) / strips)
     radii[-1] = screw.radius
     return ScrewCells(2.0 * math.pi * angles, last, radii)
 
 
 def _strips(screw: Screw, step: float, deviation: float) -> int:
     """Return the number of strips of a blade from shaft to rim."""
-    ratio = math.log(screw.radius / screw.inner_radius)
+    ratio = exact_math.log(screw.radius / screw.inner_radius)
     strips = max(1, math.ceil(ratio / (WIDEST_STRIP * step)))
     height = screw.pitch * step / (4.0 * math.pi)
     if height > deviation:  # tanh(x / 2) = (q - 1) / (q + 1) with q = exp(x)
-        strips = max(strips, math.ceil(ratio / (2.0 * math.atanh(deviation / height))))
+        strips = max(strips, math.ceil(ratio / exact_math.log((height + deviation) / (height - deviation))))
     while cell_deviation(screw.pitch, step, ratio / strips) > deviation:
         strips += 1
     return strips
@@ -137,20 +138,22 @@ def cell_deviation(pitch: float, step: float, ratio: float) -> float:
     ratio : float
         Logarithm of its outer radius over the inner one.
     """
-    outer = math.exp(ratio)
+    outer = exact_math.exp(ratio)
     height = pitch * step / (2.0 * math.pi)
     corners = np.array(
         [
             [1.0, 0.0, 0.0],
             [outer, 0.0, 0.0],
-            [outer * math.cos(step), outer * math.sin(step), height],
-            [math.cos(step), math.sin(step), height],
+            [outer * exact_math.cos(step), outer * exact_math.sin(step), height],
+            [exact_math.cos(step), exact_math.sin(step), height],
         ]
     )
     a, b = (one.ravel() for one in np.meshgrid(np.linspace(0.0, 1.0, 17), np.linspace(0.0, 1.0, 17)))
     shares = np.column_stack([1.0 - a, a * (1.0 - b), a * b])
-    points = np.concatenate([shares @ corners[[0, 1, 2]], shares @ corners[[0, 2, 3]]])
-    beside = points[:, 2] - pitch / (2.0 * math.pi) * np.arctan2(points[:, 1], points[:, 0])
+    points = np.concatenate(
+        [exact_math.matmul(shares, corners[[0, 1, 2]]), exact_math.matmul(shares, corners[[0, 2, 3]])]
+    )
+    beside = points[:, 2] - pitch / (2.0 * math.pi) * exact_math.atan2(points[:, 1], points[:, 0])
     return float(np.abs(beside).max())
 
 
@@ -159,7 +162,7 @@ def screw_facets(screw: Screw, deviation: float) -> float:
     sides = sides_of(screw.radius, ROUND_SHARE * deviation)
     step = 2.0 * math.pi / sides
     height = screw.pitch * step / (4.0 * math.pi)
-    ratio = math.log(screw.radius / screw.inner_radius)
+    ratio = exact_math.log(screw.radius / screw.inner_radius)
     strips = max(1.0, ratio / (WIDEST_STRIP * step), ratio * height / (2.0 * FLAT_SHARE * deviation))
     return sides * screw.turns * (2.0 * strips * (2.0 if screw.thickness else 1.0) + 2.0)
 

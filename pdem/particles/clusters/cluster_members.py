@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.foundation.fields import FIELDS
 from pdem.particles.clusters.quaternions import conjugate, product, rotated
 
@@ -38,7 +39,7 @@ def cluster_columns(shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray
     reach, frame = np.array([one.reach for one in shapes]), np.array([one.frame for one in shapes])
     scale = placed["radius"] / reach[shape]
     orientation = product(placed["orientation"], frame[shape])
-    orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
+    orientation /= exact_math.norm(orientation)[:, None]
     square = scale * scale
     moments = np.array([one.moments for one in shapes])[shape]
     moments *= (density[material] * (square * square * scale))[:, None]
@@ -68,7 +69,7 @@ def member_columns(shapes: Sequence[ClusterShape], clusters: Mapping[str, NDArra
     columns["radius"][:] = clusters["scale"][of_cluster] * radius[first[shape[of_cluster]] + sphere]
     columns["position"][:] = clusters["position"][of_cluster]
     if "liquid" in clusters:
-        surface = columns["radius"] ** 2
+        surface = columns["radius"] * columns["radius"]
         whole = np.bincount(of_cluster, surface, len(shape))
         columns["liquid"][:] = clusters["liquid"][of_cluster] * surface / whole[of_cluster]
     return columns

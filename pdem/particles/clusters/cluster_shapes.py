@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.meshes.solid import Solid
+from pdem.containers.meshes.solid import Solid, inertia_of
 from pdem.containers.principal_axes import principal_axes
+from pdem.foundation import exact_math
 from pdem.numerics.components import components
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ CONTRADICTION = 0.01
 
 def sum_of_spheres(centre: Floats, radius: Floats) -> Solid:
     """Return volume, centre and inertia of spheres (n, 3), (n,) [m]; overlapping regions count several times."""
-    volume = 4.0 / 3.0 * math.pi * radius**3
-    total = float(volume.sum())
-    middle = volume @ centre / total
+    volume = 4.0 / 3.0 * math.pi * radius * radius * radius
+    total = exact_math.total(volume)
+    middle = exact_math.totals(volume[:, None] * centre) / total
     away = centre - middle
-    second = (volume[:, None] * away).T @ away
-    own = float(0.4 * (volume * radius**2).sum())
-    return Solid(total, middle, (own + np.trace(second)) * np.eye(3) - second)
+    second = exact_math.totals(volume[:, None, None] * away[:, :, None] * away[:, None, :])
+    own = 0.4 * exact_math.total(volume * radius * radius)
+    return Solid(total, middle, own * np.eye(3) + inertia_of(second))
 
 
 def solid_of_list(spheres: SphereList) -> Solid | None:
@@ -47,21 +48,21 @@ def scaled(spheres: SphereList, factor: float) -> SphereList:
     volume, inertia = spheres.volume, spheres.inertia_per_mass
     return spheres._replace(
         centre=factor * spheres.centre, radius=factor * spheres.radius,
-        volume=None if volume is None else factor**3 * volume,
-        inertia_per_mass=None if inertia is None else factor**2 * inertia,
+        volume=None if volume is None else factor * factor * factor * volume,
+        inertia_per_mass=None if inertia is None else factor * factor * inertia,
     )  # fmt: skip
 
 
 def pieces_of(centre: Floats, radius: Floats) -> int:
     """Return the number of separate pieces of a shape, which do not touch each other."""
-    apart = np.linalg.norm(centre[:, None] - centre, axis=2)
+    apart = exact_math.norm(centre[:, None] - centre)
     first, second = np.nonzero(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
     return int(components(first, second, len(radius)).max(initial=-1)) + 1
 
 
 def hidden_in(centre: Floats, radius: Floats) -> Integers:
     """Return the spheres that are inside another sphere; of identical spheres, all but the first."""
-    apart = np.linalg.norm(centre[:, None] - centre, axis=2)
+    apart = exact_math.norm(centre[:, None] - centre)
     inside = apart + radius[:, None] <= radius * (1.0 + 1e-12)
     both = inside & inside.T
     return np.flatnonzero((inside & ~both).any(axis=1) | np.tril(both, -1).any(axis=1))
@@ -88,8 +89,8 @@ def shape_warnings(centre: Floats, radius: Floats, rules: Mapping[str, Solid]) -
 def differences(one: Solid, other: Solid) -> Iterator[tuple[str, float]]:
     """Yield the relative differences of volume, centre and moments over mass between two solids."""
     yield "the volume", one.volume / other.volume - 1.0
-    away = float(np.linalg.norm(one.centre - other.centre))
-    yield "the centre of mass, over the size,", away / other.volume ** (1.0 / 3.0)
+    away = float(exact_math.norm(one.centre - other.centre))
+    yield "the centre of mass, over the size,", away / exact_math.cbrt(other.volume)
     own, same = (np.sort(principal_axes(solid.inertia)[0]) / solid.volume for solid in (one, other))
     for number, share in enumerate((own / same - 1.0).tolist()):
         yield f"the {('smallest', 'middle', 'largest')[number]} moment over mass", share

@@ -12,18 +12,18 @@ import heapq
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import root_scalar
 from scipy.spatial import cKDTree
 
 from pdem.containers.meshes.closed_surfaces import inside_closed_pieces
 from pdem.containers.meshes.mesh_splitting import triangle_fans
 from pdem.containers.meshes.solid import Solid, solid_of
 from pdem.containers.sphere_union import union_of_spheres
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError, MeshError
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pdem.containers.meshes.mesh import Mesh
     from pdem.foundation.array_types import Floats, Integers
@@ -33,6 +33,11 @@ _POINTS = 20_000
 
 _SAMPLES = 0.5
 """Spacing of the surface points from which distances to the surface are measured, in steps of the grid."""
+
+_CLOSE = 1e-9
+"""Samples are compared if their distance exceeds the smallest one by up to this fraction."""
+
+_SECANTS = 50
 
 
 class FittedSpheres(NamedTuple):
@@ -118,7 +123,7 @@ class _Inside(NamedTuple):
 
 def _inside(mesh: Mesh) -> _Inside:
     solid = solid_of(mesh)
-    step = (solid.volume / _POINTS) ** (1.0 / 3.0)
+    step = exact_math.cbrt(solid.volume / _POINTS)
     lower, upper = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     counts = np.maximum(np.round((upper - lower) / step).astype(np.int64), 1)
     shift = 0.5 * ((upper - lower) - (counts - 1) * step)  # equal margins at both sides, to keep symmetry
@@ -129,21 +134,30 @@ def _inside(mesh: Mesh) -> _Inside:
     if not inside.any():
         raise MeshError("the mesh is too thin to be filled with spheres; give them")
     samples = _samples(mesh, _SAMPLES * step)
-    room: Floats = cKDTree(samples).query(points[inside])[0]
-    return _Inside(solid, samples, step, cells[inside], points[inside], room)
+    return _Inside(solid, samples, step, cells[inside], points[inside], _room(samples, points[inside]))
+
+
+def _room(samples: Floats, points: Floats) -> Floats:
+    """Return the distance of each point from the nearest sample; the tree only selects the samples to compare."""
+    tree = cKDTree(samples)
+    reach = tree.query(points)[0] * (1.0 + _CLOSE)
+    near = tree.query_ball_point(points, reach)
+    sizes = np.array([len(one) for one in near])
+    distance = exact_math.norm(samples[np.concatenate(near).astype(np.int64)] - np.repeat(points, sizes, axis=0))
+    return np.minimum.reduceat(distance, np.cumsum(sizes) - sizes)
 
 
 def _samples(mesh: Mesh, spacing: float) -> Floats:
     """Return points on a surface with about this spacing."""
     triangles, _ = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     corners = mesh.vertices[triangles]
-    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    sides = exact_math.norm(corners - np.roll(corners, 1, axis=1)).max(axis=1)
     parts = np.maximum(np.ceil(sides / spacing).astype(np.int64), 1)
     found = []
     for count in np.unique(parts):
         i, j = np.nonzero(np.add.outer(np.arange(count + 1), np.arange(count + 1)) <= count)
         weights = np.column_stack((i, j, count - i - j)) / count
-        found.append(np.einsum("pk,tkx->tpx", weights, corners[parts == count]).reshape(-1, 3))
+        found.append(exact_math.matmul(weights, corners[parts == count]).reshape(-1, 3))
     return np.concatenate(found)
 
 
@@ -157,7 +171,7 @@ def _by_gain(inside: _Inside) -> Iterator[int]:
     free = np.zeros(cells.max(axis=0) + 1, np.int64)
     free[tuple(cells.T)] = 1
     # upper bound of the grid points in a sphere: the volume of a sphere enlarged by half the diagonal of a cell
-    queue = [(-4.19 * (r + 0.87) ** 3, row) for row, r in enumerate(reach.tolist())]
+    queue = [(-4.19 * ((r + 0.87) * (r + 0.87) * (r + 0.87)), row) for row, r in enumerate(reach.tolist())]
     heapq.heapify(queue)
     while queue:
         _, row = heapq.heappop(queue)
@@ -188,15 +202,29 @@ def _count(free: Integers, cell: Integers, reach: float, clear: bool) -> int:
 def _enlarged(inside: _Inside, centre: Floats, radius: Floats, before: float) -> tuple[float, FittedSpheres]:
     """Return the enlargement of the radii to the volume of the solid [m], and the spheres; `before` is a guess."""
     solid = inside.solid
-    size = solid.volume ** (1.0 / 3.0)
+    size = exact_math.cbrt(solid.volume)
 
     def excess(more: float) -> float:
         return union_of_spheres(centre, radius + more).volume / solid.volume - 1.0
 
-    more = root_scalar(excess, x0=before, x1=before + 0.01 * size, xtol=1e-13 * size).root
+    more = _root(excess, before, before + 0.01 * size, 1e-13 * size)
     union = union_of_spheres(centre, radius + more)
     error = np.abs(union.inertia - solid.inertia).max() / np.abs(solid.inertia).max()
     outside = np.full(len(inside.samples), np.inf)
     for place, r in zip(centre, radius + more, strict=True):
-        np.minimum(outside, np.linalg.norm(inside.samples - place, axis=1) - r, out=outside)
+        np.minimum(outside, exact_math.norm(inside.samples - place) - r, out=outside)
     return float(more), FittedSpheres(centre, radius + more, float(error), float(np.abs(outside).max()))
+
+
+def _root(function: Callable[[float], float], before: float, last: float, tolerance: float) -> float:
+    """Return where a function is zero, by the secant method from two guesses until a step is within a tolerance."""
+    old, new = function(before), function(last)
+    for _ in range(_SECANTS):
+        if new == old:
+            break
+        step = new * (last - before) / (new - old)
+        before, last, old = last, last - step, new
+        if abs(step) <= tolerance:
+            break
+        new = function(last)
+    return last

@@ -11,6 +11,8 @@ import numpy as np
 from pdem.containers.clusters import ShapeArrays
 from pdem.containers.principal_axes import principal_axes
 from pdem.containers.sphere_union import slice_area
+from pdem.foundation import exact_math
+from pdem.foundation.rotations import quaternion_of
 from pdem.numerics.random import keyed_vectors
 
 if TYPE_CHECKING:
@@ -64,25 +66,22 @@ class ClusterShape:
     @property
     def offset(self) -> Floats:
         """Positions of the spheres relative to the centre of mass, along the principal axes (n, 3) [m]."""
-        return (self.centre - self.solid.centre) @ self.axes
+        return exact_math.matmul(self.centre - self.solid.centre, self.axes)
 
     @property
     def frame(self) -> Floats:
         """Quaternion (4,), w first, that rotates principal axes to the axes of the original coordinates."""
-        # imported here, because the import takes longer than most other imports of a run
-        from scipy.spatial.transform import Rotation
-
-        return Rotation.from_matrix(self.axes).as_quat(canonical=True, scalar_first=True)
+        return np.array(quaternion_of(self.axes))
 
     @property
     def reach(self) -> float:
         """Largest distance of the surface from the centre of mass [m]."""
-        return float((np.linalg.norm(self.offset, axis=1) + self.radius).max())
+        return float((exact_math.norm(self.offset) + self.radius).max())
 
     @property
     def equivalent_radius(self) -> float:
         """Radius of the sphere of the same volume [m]."""
-        return float((0.75 / np.pi * self.solid.volume) ** (1.0 / 3.0))
+        return float(exact_math.cbrt(0.75 / np.pi * self.solid.volume))
 
     @property
     def disc_radius(self) -> float:
@@ -92,7 +91,8 @@ class ClusterShape:
     @property
     def mass_share(self) -> float:
         """Volume over the volume of all its spheres, at most 1: lower bound of effective over own mass of a sphere."""
-        return min(1.0, self.solid.volume / float((4.0 / 3.0 * np.pi * self.radius**3).sum()))
+        whole = 4.0 / 3.0 * math.pi * exact_math.total(self.radius * self.radius * self.radius)
+        return min(1.0, self.solid.volume / whole)
 
 
 def _flat(solid: Solid, height: float) -> Solid:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.group import on_first_rank
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.foundation.terminal import ERRORS
 from pdem.particles.clearance import overlapping_pairs
@@ -139,7 +140,7 @@ def _until_jammed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[
 
 def _first_count(task: Task, group: int) -> int:
     """Return a number of particles that exceeds the capacity of the region of a fill."""
-    each = float(task.volumes(group, task.reaches(group, 4096)).mean())
+    each = exact_math.total(task.volumes(group, task.reaches(group, 4096))) / 4096
     return int(FIRST_FRACTION[task.domain.dimension] * task.room() / each) + 1
 
 
@@ -289,9 +290,9 @@ def _contacts(task: Task, reach: Sequence[Floats], found: Packing, gap: float) -
     apart = owner[pairs[:, 0]] != owner[pairs[:, 1]]
     pairs, overlap = pairs[apart], overlap[apart]
     counts = np.bincount(owner[pairs].reshape(-1), minlength=int(owner[-1]) + 1)
-    strain = overlap / spheres.radius[pairs].sum(axis=1)
+    strain = overlap / (spheres.radius[pairs[:, 0]] + spheres.radius[pairs[:, 1]])
     return (
-        float(counts.mean()),
+        int(counts.sum()) / len(counts),
         int(np.count_nonzero(counts <= task.domain.dimension)),
         float(strain.max(initial=0.0)),
     )

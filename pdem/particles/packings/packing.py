@@ -7,11 +7,13 @@ farther. Radii are slightly enlarged during the relaxation, so that gaps remain 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.detection.find_pairs import find_pairs
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def relax_overlaps(positions: Floats, radii: Floats, lower: Floats, upper: Float
         If spheres still overlap after `MAX_SWEEPS` sweeps.
     """
     positions, width = positions - lower, upper - lower
-    enlarged, volumes = (1.0 + RADIUS_MARGIN) * radii, radii**3
+    enlarged, volumes = (1.0 + RADIUS_MARGIN) * radii, radii * radii * radii
     sizes = _cell_sizes(enlarged)
     for _ in range(MAX_SWEEPS):
         positions %= width
@@ -63,14 +65,14 @@ def relax_overlaps(positions: Floats, radii: Floats, lower: Floats, upper: Float
             positions[:, axis] += np.bincount(second, (push * (1.0 - share))[:, axis], len(positions))
     raise InputError(
         f"spheres still overlap after pushing them apart {MAX_SWEEPS} times: they fill "
-        f"{4.0 / 3.0 * np.pi * volumes.sum() / np.prod(width):.3g} of the box; enlarge it"
+        f"{4.0 / 3.0 * np.pi * exact_math.total(volumes) / math.prod(width.tolist()):.3g} of the box; enlarge it"
     )
 
 
 def _cell_sizes(radii: Floats) -> Floats:
     """Return levels a factor of two apart, up to the largest diameter."""
-    octaves = np.arange(int(np.log2(radii.max() / radii.min())) + 1)
-    return np.sort(2.0 * radii.max() * 0.5**octaves)
+    octaves = np.arange(int(np.frexp(radii.max() / radii.min())[1]))
+    return np.sort(np.ldexp(2.0 * radii.max(), -octaves))
 
 
 def _near(positions: Floats, radii: Floats, sizes: Floats, width: Floats) -> tuple[Integers, Integers, Floats, Floats]:
@@ -79,4 +81,4 @@ def _near(positions: Floats, radii: Floats, sizes: Floats, width: Floats) -> tup
     first, second = found.pairs.T
     apart = positions[second] - positions[first]
     apart -= width * np.rint(apart / width)
-    return first, second, apart, np.maximum(np.sqrt((apart**2).sum(axis=1)), np.finfo(np.float64).tiny)
+    return first, second, apart, np.maximum(exact_math.norm(apart), np.finfo(np.float64).tiny)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.detection.find_pairs import find_pairs
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
@@ -184,12 +185,12 @@ class Task:
     def room(self) -> float:
         """Return the volume of the regions of all groups [m^3], in 2D the area [m^2]."""
         rooms = {f"{one.region} {one.fill.connected_to}": self.surroundings.room(one) for one in self.requests}
-        return float(sum(rooms.values()))
+        return exact_math.total(rooms.values())
 
     def fraction(self, reach: Sequence[Floats]) -> float:
         """Return the volume fraction of all groups in their regions, in 2D the area fraction."""
-        solid = [self.volumes(group, one).sum() for group, one in enumerate(reach)]
-        return float(sum(solid) / self.room())
+        solid = [exact_math.total(self.volumes(group, one)) for group, one in enumerate(reach)]
+        return exact_math.total(solid) / self.room()
 
     def seeds(self, group: int, begin: int, reach: Floats, turned: int = 0) -> PackingPlaces:
         """Return random positions of particles of a group, from the particle with number `begin` on.
@@ -353,13 +354,14 @@ class Task:
 
 def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: bool) -> soft_spheres.SoftBodies:
     """Return the moving bodies, from spheres in the coordinates of their shapes, about 0."""
+    square = (reach / unit) * (reach / unit)
     if not clustered:
         return soft_spheres.SoftBodies(
-            np.zeros(1, np.int64), np.zeros((0, 3)), np.zeros(0), (reach / unit) ** 2, LARGEST_STEP * reach
+            np.zeros(1, np.int64), np.zeros((0, 3)), np.zeros(0), square, LARGEST_STEP * reach
         )
     smallest = np.minimum.reduceat(spheres.radius, spheres.begin[:-1]) if len(reach) else reach
     return soft_spheres.SoftBodies(
-        spheres.begin, spheres.centre, reach, np.repeat((reach / unit) ** 2, 2),
+        spheres.begin, spheres.centre, reach, np.repeat(square, 2),
         np.repeat(LARGEST_STEP * smallest, 2),
     )  # fmt: skip
 
@@ -385,6 +387,6 @@ def _row_of_region(region: Any, domain: regions.RegionDomain) -> tuple[int, list
         return BOX, [*region.lower, *region.upper, *(~free)]
     if region.shape == "sphere":
         return BALL, [*region.centre, region.radius]
-    axis = np.asarray(region.axis) / np.linalg.norm(region.axis)
+    axis = np.asarray(region.axis) / exact_math.norm(region.axis)
     ends = not np.any(free & (np.abs(axis) > 0.5))
     return CYLINDER, [*region.centre, *axis, region.radius, 0.5 * region.length, float(ends)]

@@ -8,10 +8,12 @@ pressure.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.foundation import exact_math
 from pdem.foundation.errors import CaseError
 from pdem.particles.packings import soft_spheres
 from pdem.particles.packings.packing_task import Law
@@ -58,13 +60,13 @@ class _Press:
     def __init__(self, task: Task, forces: ContactForces, reach: Floats) -> None:
         self.task, self.forces = task, forces
         spheres = task.drawn_spheres([reach]).radius
-        size, dimension = 2.0 * float(np.sqrt(np.mean(spheres**2))), task.domain.dimension
+        size, dimension = 2.0 * math.sqrt(exact_math.total(spheres * spheres) / len(spheres)), task.domain.dimension
         effective = 0.5 * float(spheres.min())
-        typical = forces.pressure * size ** (dimension - 1) / _LOAD[dimension]
-        unit = forces.stiffness * effective**forces.size_power
-        depth = (typical / unit) ** (1.0 / forces.power)
+        typical = forces.pressure * (size if dimension == 2 else size * size) / _LOAD[dimension]
+        unit = forces.stiffness * exact_math.power(effective, forces.size_power)
+        depth = exact_math.power(typical / unit, 1.0 / forces.power)
         self.strain = depth / size
-        self._unit = unit * depth ** (forces.power - 1.0)
+        self._unit = unit * exact_math.power(depth, forces.power - 1.0)
         _require_reason(task, forces, self.strain)
         hardness = np.array(forces.walls)[task.surroundings.wall_of(task.facets)] if len(task.facets) else ()
         self.law = Law(
@@ -85,7 +87,7 @@ def _require_reason(task: Task, forces: ContactForces, strain: float) -> None:
     if SHALLOWEST <= strain <= DEEPEST:
         return
     limit = DEEPEST if strain > DEEPEST else SHALLOWEST
-    at = forces.pressure * (limit / strain) ** forces.power
+    at = forces.pressure * exact_math.power(limit / strain, forces.power)
     unit = "Pa" if task.domain.dimension == 3 else "N/m"
     text = f"{task.requests[0].where}.pressure = {forces.pressure:g} {unit} presses particles into each other by about "
     text += f"{100.0 * strain:.2g} % of their diameter; "
@@ -147,7 +149,7 @@ def pressed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[Floats
 
 def _count_of_same_volume(task: Task, reach: Floats, scale: float) -> int:
     """Return the number of particles of full size with the same volume as these particles times a factor."""
-    wanted = float(task.volumes(0, reach * scale).sum())
+    wanted = exact_math.total(task.volumes(0, reach * scale))
     volumes = np.cumsum(task.volumes(0, task.reaches(0, 2 * len(reach) + 2)))
     return max(int(np.argmin(np.abs(volumes - wanted))) + 1, 1)
 
@@ -163,7 +165,7 @@ def _grown(press: _Press, reach: Floats, found: Packing, bar: Any) -> tuple[floa
         if abs(pressure - 1.0) < TOLERANCE:
             return scale, found
         # overlaps grow approximately in proportion to the size, and the pressure with their power
-        root = pressure ** (1.0 / power)
+        root = exact_math.power(pressure, 1.0 / power)
         below, above = (below, (scale, root)) if root > 1.0 else ((scale, root), above)
         if below is not None and above is not None and above[0] - below[0] < _SAME * press.strain:
             below = above = None  # particles have rearranged: earlier pressures no longer apply
