@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.case.groups.fixed_groups import fixed_groups
+from pdem.features.bonds.columns import BROKEN_COLUMNS
 from pdem.features.sensors.columns import classes_of
 
 if TYPE_CHECKING:
@@ -38,10 +39,7 @@ _CONTACTS = {
     "contacts_per_particle": "mean number of contacts of a particle",
     "largest_overlap": "largest overlap over the smaller radius of its contact",
     "bonds": "number of bonds",
-    **{
-        f"bonds_broken_{mode}": f"number of bonds that {mode} has broken, since the beginning"
-        for mode in ("tension", "shear", "bending", "twist")
-    },
+    **{name: f"number of bonds that {mode} has broken, since the beginning" for name, mode in BROKEN_COLUMNS.items()},
     "fragments": "number of fragments: groups of particles that bonds join, and spheres that have lost all bonds",
     "largest_fragment": "largest mass of a fragment",
 }

@@ -140,6 +140,27 @@ def test_materials_have_names_and_a_colour_each(tmp_path: Path) -> None:
     assert given.scale.names == ()
 
 
+@pytest.mark.parametrize(("field", "none"), [("flexible", 0), ("fragment", -1)])
+def test_labels_have_colours_of_their_own(tmp_path: Path, field: str, none: int) -> None:
+    """Particles of eight spheres each have numbers that differ by eight; more come in with the last snapshot."""
+    pytest.importorskip("matplotlib")
+    label = Field(field, np.int64, (), "1", "for colours")
+    series = ParticleSnapshots(tmp_path / PARTICLE_FILE, (*written_fields(), label))
+    numbers = none + 1 + 8 * np.arange(5)
+    for step, present in enumerate([3] * 50 + [5]):
+        labels = np.append(numbers[:present].repeat(8), none)
+        series.write(step, step, {**particles(len(labels)), field: labels})
+    opened = scene.open_scene(tmp_path)
+    shown = coloured_particles(opened, range(51), Choice(field, "viridis"))
+    assert shown is not None
+    assert shown.scale.ticks == ()
+    of_all = shown.scale.colours(np.append(numbers, none).astype(float)).astype(int)
+    apart = np.abs(of_all[:, None] - of_all).max(axis=2)
+    assert apart[~np.eye(6, dtype=bool)].min() > 30
+    assert np.ptp(of_all[-1]) == 0
+    assert np.ptp(of_all[:-1], axis=1).min() > 60
+
+
 @given(seed=st.integers(0, 1000))
 def test_only_sharp_edges_are_drawn_whichever_way_facets_go_round(seed: int) -> None:
     """A cube of four squares a side: its 12 edges, and not those between squares."""

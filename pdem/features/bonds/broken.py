@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.features.bonds.potential import MODES
+from pdem.features.bonds.columns import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 UNBROKEN, IN_TENSION, IN_SHEAR, IN_BENDING, IN_TWIST = range(5)
 """Modes in which a bond breaks; `UNBROKEN` for a bond that does not break."""
 
-MODES = ("tension", "shear", "bending", "twist")
-"""Names of the modes, from `IN_TENSION` on."""
-
 BY_STRESS, BY_FORCE, BY_ENERGY = range(3)
 """Criteria: largest stress of the section, sum of four ratios, energy over area."""
 

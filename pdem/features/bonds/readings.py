@@ -9,7 +9,7 @@ import numpy as np
 from pdem.containers.group import on_first_rank
 from pdem.engine.feature import Feature
 from pdem.features.bonds.bond_forces import forces_of_bonds
-from pdem.features.bonds.potential import MODES
+from pdem.features.bonds.columns import BROKEN_COLUMNS
 from pdem.features.bonds.results.bond_lines import bond_columns
 from pdem.features.bonds.results.bond_readings import bonds_of_run
 from pdem.features.bonds.results.breaks_file import breaks_line, write_breaks
@@ -78,7 +78,7 @@ class BondReadings(Feature):
         """Return names, units and types of series columns: numbers of bonds, of broken bonds by mode, of fragments."""
         if self.evaluation is None:
             return []
-        broken = ((f"bonds_broken_{mode}", "1", "i8") for mode in MODES)
+        broken = ((name, "1", "i8") for name in BROKEN_COLUMNS)
         return [("bonds", "1", "i8"), *broken, ("fragments", "1", "i8"), ("largest_fragment", "kg")]
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
@@ -91,7 +91,7 @@ class BondReadings(Feature):
         whole = int(system.exchange.add(count)[0])
         found = collected_fragments(system, self.evaluation, self.broken)
         number, mass = system.exchange.share(None if found is None else (len(found), found.largest_mass))
-        modes = {f"bonds_broken_{mode}": one for mode, one in zip(MODES, broken, strict=True)}
+        modes = dict(zip(BROKEN_COLUMNS, broken, strict=True))
         return {"bonds": whole, **modes, "fragments": number, "largest_fragment": mass}
 
     def all_of(self, system: System) -> Columns | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.foundation.array_types import Floats
+    from pdem.foundation.array_types import Floats, Integers
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 """Prefixes of units by powers of ten."""
@@ -26,7 +26,8 @@ _NEAR_AN_END = 0.07  # fraction of the scale, near its ends, in which a tick wou
 _OF_CLASSES = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#999999",
 )  # fmt: skip
-"""Colours of classes that most eyes can distinguish; further classes repeat them."""
+"""Colours of classes that most eyes can distinguish; further classes repeat them. Labels leave the last one, grey, to
+values without a label."""
 
 
 class Scale(NamedTuple):
@@ -49,6 +50,8 @@ class Scale(NamedTuple):
     levels : tuple of float
         Values of the classes in ascending order, where values are not indices: few distinct sizes. Their colours are
         those of the colour map at equal distances.
+    labels : tuple of float or None
+        Labels in ascending order, where values are labels, such as ids of fragments; smaller values are no labels.
     """
 
     label: str
@@ -59,6 +62,7 @@ class Scale(NamedTuple):
     ticks: tuple[float, ...]
     names: tuple[str, ...] = ()
     levels: tuple[float, ...] = ()
+    labels: tuple[float, ...] | None = None
 
     @property
     def shown_names(self) -> list[str]:
@@ -68,19 +72,27 @@ class Scale(NamedTuple):
     def colours(self, values: Floats) -> NDArray[np.uint8]:
         """Return the colours (n, 3) of values (n,)."""
         from matplotlib import colormaps
-        from matplotlib.colors import to_rgba_array
 
+        if self.labels is not None:
+            place = np.searchsorted(self.labels, values, side="right") - 1
+            return _colours_of_classes(np.where(place < 0, -1, place % (len(_OF_CLASSES) - 1)))
+        if self.names and not self.levels:
+            return _colours_of_classes(np.rint(values).astype(np.int64))
         if self.levels:
             middles = np.add(self.levels[1:], self.levels[:-1]) / 2.0
             shares = np.searchsorted(middles, values) / max(len(self.levels) - 1, 1)
-        elif self.names:
-            palette = (255.0 * to_rgba_array(_OF_CLASSES)[:, :3]).round().astype(np.uint8)
-            classes: NDArray[np.uint8] = palette[np.rint(values).astype(np.int64) % len(palette)]
-            return classes
         else:
             shares = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
         found: NDArray[np.uint8] = colormaps[self.colour_map](shares, bytes=True)[:, :3]
         return found
+
+
+def _colours_of_classes(classes: Integers) -> NDArray[np.uint8]:
+    """Return the colours (n, 3) of classes (n,); -1 is the last colour."""
+    from matplotlib.colors import to_rgba_array
+
+    palette: NDArray[np.uint8] = (255.0 * to_rgba_array(_OF_CLASSES)[:, :3]).round().astype(np.uint8)
+    return palette[classes % len(palette)]
 
 
 def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Scale:
@@ -88,9 +100,12 @@ def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Sc
     return Scale(name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names))
 
 
-def label_scale(name: str) -> Scale:
-    """Return the scale of a field of labels, such as ids of fragments: the same label has the same colour; no bar."""
-    return Scale(name.replace("_", " "), "", 0.0, 1.0, 1.0, (), ("labels",))
+def label_scale(name: str, labels: Sequence[float]) -> Scale:
+    """Return the scale of a field with some labels, in ascending order; it has no bar.
+
+    Labels next to each other have different colours, and values below all labels are grey.
+    """
+    return Scale(name.replace("_", " "), "", 0.0, 1.0, 1.0, (), labels=tuple(labels))
 
 
 def level_scale(name: str, unit: str, colour_map: str, levels: Sequence[float]) -> Scale:

@@ -21,8 +21,8 @@ _FRAMES_FOR_LIMITS = 20
 _UPPER_PERCENTILE = 99.5
 _OF_SIZE = ("radius",)
 """Fields with scales that do not begin at 0, and with a class for each value if there are few."""
-_LABELS = ("fragment",)
-"""Fields of labels: their order has no meaning."""
+_LABELS = {"fragment": 0, "flexible": 1}
+"""Fields of labels, whose order has no meaning, and their smallest labels; particles without a label have less."""
 _MOST_LEVELS = 6
 _NEARLY_ZERO = 0.02
 """Fraction of the largest value: smaller negative values, such as the power of springs, do not extend a scale."""
@@ -86,7 +86,9 @@ def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> 
         present = np.unique(np.concatenate(found)).tolist()
         return Coloured(choice.field, class_scale(choice.field, names, present))
     if choice.field in _LABELS and choice.limits is None:
-        return Coloured(choice.field, label_scale(choice.field))
+        last = scene.frame(indices[-1]).values(choice.field)  # with the particles that have come in since
+        labels = np.unique(np.concatenate((*found, last)))
+        return Coloured(choice.field, label_scale(choice.field, labels[labels >= _LABELS[choice.field]].tolist()))
     unit = frames[0].unit(choice.field)
     levels = _few_levels(found) if choice.field in _OF_SIZE and choice.limits is None else []
     if levels:

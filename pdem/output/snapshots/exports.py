@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.foundation.array_types import Floats
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.foundation.fields import Field
 
     Columns = Mapping[str, NDArray[Any]]
@@ -63,14 +63,8 @@ class SnapshotBox(NamedTuple):
 def write_csv(
     path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
-    """Write a snapshot as a table: names with units in the first line, then one line per particle with `fields`."""
-    head = [
-        f"{name} [{unit}]"
-        for field, column in columns.items()
-        for unit in [fields[field].unit if field in fields else "1"]
-        for name in _flat({field: column})
-    ]
-    save_file(path, "\n".join([",".join(head), *_rows(columns), ""]))
+    """Write a snapshot as a table, one line per particle, with the units of its `fields`."""
+    write_table(path, columns, {name: field.unit for name, field in fields.items()})
 
 
 def write_extended_xyz(
@@ -91,35 +85,34 @@ def write_vtu(
     path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
     """Write a snapshot as VTU, points with all fields, for ParaView and others."""
+    cells = np.arange(len(columns["position"])).reshape(-1, 1)
+    data = {name: column for name, column in columns.items() if name != "position"}
+    _write_mesh(path, columns["position"], ("vertex", cells), point_data=data)
+
+
+def _write_mesh(path: Path, points: Floats, cells: tuple[str, Integers], **data: Mapping[str, Any]) -> None:
+    """Write points and cells of one type with their data as VTU."""
     import meshio  # imported here, because the import is slow
 
-    count = len(columns["position"])
-    cells = [("vertex", np.arange(count).reshape(-1, 1))]
-    data = {name: column for name, column in columns.items() if name != "position"}
     with saving(path), whole_file(path) as new:
-        meshio.Mesh(columns["position"], cells, point_data=data).write(new, file_format="vtu")
+        meshio.Mesh(points, [cells], **data).write(new, file_format="vtu")
 
 
-def write_lines_csv(path: Path, columns: Columns, units: Mapping[str, str]) -> None:
-    """Write bonds as a table: names with units in the first line, then one line per bond."""
+def write_table(path: Path, columns: Columns, units: Mapping[str, str]) -> None:
+    """Write columns as a table: names with units in the first line, then one line per particle or bond."""
     head = [f"{name} [{units.get(column, '1')}]" for column in columns for name in _flat({column: columns[column]})]
     save_file(path, "\n".join([",".join(head), *_rows(columns), ""]))
 
 
 def write_lines_vtu(path: Path, columns: Columns, units: Mapping[str, str]) -> None:
     """Write bonds as VTU: a line from ``centre`` along ``branch`` for each bond, with the other columns."""
-    import meshio  # imported here, because the import is slow
-
-    count = len(columns["centre"])
     ends = np.stack((columns["centre"], columns["centre"] + columns["branch"]), axis=1).reshape(-1, 3)
     data = {name: [column] for name, column in columns.items() if name not in ("centre", "branch")}
-    mesh = meshio.Mesh(ends, [("line", np.arange(2 * count).reshape(-1, 2))], cell_data=data)
-    with saving(path), whole_file(path) as new:
-        mesh.write(new, file_format="vtu")
+    _write_mesh(path, ends, ("line", np.arange(len(ends)).reshape(-1, 2)), cell_data=data)
 
 
 LINE_EXPORTS: dict[str, Callable[[Path, Columns, Mapping[str, str]], None]] = {
-    "csv": write_lines_csv,
+    "csv": write_table,
     "vtu": write_lines_vtu,
 }
 """Writers of bonds, for the formats that have lines or tables."""

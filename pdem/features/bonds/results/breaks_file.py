@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.features.bonds.potential import MODES
+from pdem.features.bonds.columns import MODES
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.run_folder import BREAKS_FILE
 from pdem.output.saving import RUN_GOES_ON, save_file
