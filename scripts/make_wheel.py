@@ -15,7 +15,7 @@ from pathlib import Path
 
 from llvmlite import binding
 
-from pdem.numerics.target import level_of
+from pdem.numerics.portable.target import processor_level
 
 PROJECT = Path(__file__).resolve().parents[1]
 LEVELS = ("x86-64-v3", "x86-64-v4")
@@ -54,7 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         sources = Path(temporary) / "sources"
         shutil.copytree(PROJECT, sources, ignore=_LEFT_OUT)
-        best = level_of(binding.get_host_cpu_features())
+        best = processor_level(binding.get_host_cpu_features())
         if best is None:
             sys.exit("kernels that are shared need a processor with AVX2 and fused multiply-adds")
         for level in LEVELS[: LEVELS.index(best) + 1]:

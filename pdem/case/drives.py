@@ -140,8 +140,8 @@ def _spin(body: sections.Body, mass: float, centre: Floats, inertia: Floats, fla
     spin = np.array(body.angular_velocity, np.float64)
     if body.hinge is not None:
         axis, arm = _unit(body.hinge.axis), centre - np.array(body.hinge.centre)
-        along = exact_math.dot(axis, arm)
-        distance_squared = float(exact_math.dot(arm, arm) - along * along)
+        along = exact_math.inner(axis, arm)
+        distance_squared = float(exact_math.inner(arm, arm) - along * along)
         return _about(axis, inertia, mass * distance_squared, spin)
     free = np.array(body.free_rotation) & (not flat, not flat, True)
     if free.all():
@@ -153,5 +153,5 @@ def _spin(body: sections.Body, mass: float, centre: Floats, inertia: Floats, fla
 
 def _about(axis: Floats, inertia: Floats, offset: float, spin: Floats) -> AxisSpin:
     """Return the rotation about an axis, of an inertia about the centre and the share of the centre's distance."""
-    moment = exact_math.dot(exact_math.matmul(axis, inertia), axis)
-    return AxisSpin(axis, float(moment) + offset, float(exact_math.dot(axis, spin)))
+    moment = exact_math.inner(exact_math.matmul(axis, inertia), axis)
+    return AxisSpin(axis, float(moment) + offset, float(exact_math.inner(axis, spin)))

@@ -154,7 +154,7 @@ def expected_speed(case: CaseData, motions: Sequence[RigidMotion]) -> float:
     sides = np.subtract(case.domain.upper, case.domain.lower)
     given = [one.acceleration for one in case.forces if one.acceleration is not None]
     pull = largest_gravity(case) + exact_math.totals(np.abs(np.array(given)).reshape(-1, 3))
-    fall = math.sqrt(2.0 * float(exact_math.dot(pull, sides)))
+    fall = math.sqrt(2.0 * float(exact_math.inner(pull, sides)))
     # Particles are inside the domain: points of a wall farther from an axis than its corners do not matter.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
     walls = [wall_speed(case, *pair, corners) for pair in zip(case.walls, motions, strict=True)]

@@ -38,7 +38,7 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
     order = orders[_first_largest(np.array([exact_math.total(np.abs(np.diag(vectors[:, one]))) for one in orders]))]
     axes = vectors[:, order]
     axes = axes * np.where(np.diag(axes) < 0.0, -1.0, 1.0)
-    if exact_math.dot(np.cross(axes[0], axes[1]), axes[2]) < 0.0:
+    if exact_math.inner(np.cross(axes[0], axes[1]), axes[2]) < 0.0:
         farthest = _first_largest(-np.abs(np.diag(axes)))
         axes[:, farthest] = -axes[:, farthest]
     return moments[list(order)], axes

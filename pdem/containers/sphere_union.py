@@ -127,14 +127,14 @@ def _triple_points(centre: Floats, radius: Floats) -> Floats:
     origin, own = centre[triples[:, 0]], radius[triples[:, 0]]
     a, b = centre[triples[:, 1]] - origin, centre[triples[:, 2]] - origin
     # both radical planes: a . p = alpha, b . p = beta
-    alpha = 0.5 * (exact_math.dot(a, a) + (own - radius[triples[:, 1]]) * (own + radius[triples[:, 1]]))
-    beta = 0.5 * (exact_math.dot(b, b) + (own - radius[triples[:, 2]]) * (own + radius[triples[:, 2]]))
+    alpha = 0.5 * (exact_math.inner(a, a) + (own - radius[triples[:, 1]]) * (own + radius[triples[:, 1]]))
+    beta = 0.5 * (exact_math.inner(b, b) + (own - radius[triples[:, 2]]) * (own + radius[triples[:, 2]]))
     line = np.cross(a, b)
-    square = exact_math.dot(line, line)
+    square = exact_math.inner(line, line)
     usable = square > 1e-24  # collinear centres: the surfaces intersect nowhere, or in a circle
     line, square, a, b = line[usable], square[usable], a[usable], b[usable]
     foot = np.cross(alpha[usable, None] * b - beta[usable, None] * a, line) / square[:, None]
-    height = own[usable] * own[usable] - exact_math.dot(foot, foot)
+    height = own[usable] * own[usable] - exact_math.inner(foot, foot)
     real = height >= 0.0
     step = np.sqrt(height[real] / square[real])[:, None] * line[real]
     middle = origin[usable][real] + foot[real]

@@ -265,7 +265,7 @@ def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
         return f"{text}. {_time_step_advice(system.constants, system.case)}"
     text += f", and touches {' and '.join(_wall_name(system.case, wall) for wall in others)} as well"
     normal = {wall: vector for wall, _, vector in contacts}
-    if any(float(exact_math.dot(normal[other], normal[wall])) < OPPOSITE for wall in others):
+    if any(float(exact_math.inner(normal[other], normal[wall])) < OPPOSITE for wall in others):
         text += ": it is squeezed between two walls. Leave a gap of a diameter between them, or stop one"
     return f"{text}. {_time_step_advice(system.constants, system.case)}"
 

@@ -199,8 +199,8 @@ def particle_energies(columns: Particles | Mapping[str, NDArray[Any]], constants
     speed = constants.own_velocity(columns["position"], columns["velocity"])
     mass = masses_of_spheres(columns, constants)
     return [
-        0.5 * mass * exact_math.dot(speed, speed),
-        0.5 * SPHERE_INERTIA * mass * (radius * radius) * exact_math.dot(spin, spin),
+        0.5 * mass * exact_math.inner(speed, speed),
+        0.5 * SPHERE_INERTIA * mass * (radius * radius) * exact_math.inner(spin, spin),
         *gravity_energies(columns, constants),
     ]
 

@@ -106,7 +106,7 @@ def added_up(arrays: Iterable[Floats]) -> Floats:
     return found
 
 
-def dot(one: ArrayLike, other: ArrayLike) -> Any:
+def inner(one: ArrayLike, other: ArrayLike) -> Any:
     """Return scalar products along the last axis, added up from the first component to the last."""
     products = np.asarray(one, np.float64) * np.asarray(other, np.float64)
     result = products[..., 0]
@@ -117,7 +117,7 @@ def dot(one: ArrayLike, other: ArrayLike) -> Any:
 
 def norm(vectors: ArrayLike) -> Any:
     """Return the lengths of vectors along the last axis; their squares must not overflow."""
-    return np.sqrt(dot(vectors, vectors))
+    return np.sqrt(inner(vectors, vectors))
 
 
 def hypot(*components: float) -> float:
@@ -135,7 +135,7 @@ def matmul(one: ArrayLike, other: ArrayLike) -> Floats:
     """
     left, right = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if right.ndim == 1:
-        return np.asarray(dot(left, right))
+        return np.asarray(inner(left, right))
     if left.ndim == 1:
-        return np.asarray(dot(left, np.swapaxes(right, -1, -2)))
-    return np.asarray(dot(left[..., :, None, :], np.swapaxes(right, -1, -2)[..., None, :, :]))
+        return np.asarray(inner(left, np.swapaxes(right, -1, -2)))
+    return np.asarray(inner(left[..., :, None, :], np.swapaxes(right, -1, -2)[..., None, :, :]))

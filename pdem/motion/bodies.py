@@ -97,7 +97,7 @@ class FreeBody:
 
     def _arm(self) -> Floats:
         """Return the vector from the reference point of torques to the centre of mass [m]."""
-        return np.asarray(exact_math.dot(self.spin.rotation, self._lever))
+        return np.asarray(exact_math.inner(self.spin.rotation, self._lever))
 
     def _note_work(self, time: float) -> None:
         """Add the work of the applied force and torque over a time, at the present velocities."""
@@ -108,7 +108,7 @@ class FreeBody:
     def _pose(self, place: Floats, rotation: Floats) -> Pose:
         spin = self.spin.velocity()
         return Pose.of(
-            rotation, place - exact_math.dot(rotation, self.centre), spin, self.velocity - cross(spin, place)
+            rotation, place - exact_math.inner(rotation, self.centre), spin, self.velocity - cross(spin, place)
         )
 
     def now(self, time: float) -> Pose:

@@ -204,7 +204,7 @@ class MovingBox:
     def farthest(self, step: int) -> float:
         """Return the largest displacement of any point of the box since lists were made [m]."""
         away = np.abs(self.images(step)[rows.STRETCH : rows.STRETCH + 3] - np.eye(3))
-        return float(exact_math.norm(exact_math.dot(away, 0.5 * self._lists[:3])))
+        return float(exact_math.norm(exact_math.inner(away, 0.5 * self._lists[:3])))
 
     def change(self, step: int, rates: Rates) -> Floats:
         """Set new rates from a step on; return the change of the velocity gradient of the box (3, 3) [1/s]."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.foundation import exact_math
-from pdem.numerics.fused import fused
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.portable.fused import fused
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats

@@ -160,7 +160,7 @@ class TopSpin:
         self._answers = 1.0 / one, 1.0 / two, 1.0 / three
         self._frame = quaternion_of(self.axes)
         self._stand((1.0, 0.0, 0.0, 0.0))
-        self.momentum = np.asarray(exact_math.dot(inertia, velocity))
+        self.momentum = np.asarray(exact_math.inner(inertia, velocity))
 
     def _stand(self, attitude: tuple[float, float, float, float]) -> None:
         """Set the attitude, and update the numbers that follow from it."""
@@ -182,7 +182,7 @@ class TopSpin:
 
     def velocity(self) -> Floats:
         """Return the angular velocity."""
-        return np.asarray(exact_math.dot(self._inverse, self.momentum))
+        return np.asarray(exact_math.inner(self._inverse, self.momentum))
 
     def inverse_inertia(self) -> Floats:
         """Return the inverse of the present tensor of inertia."""

@@ -73,8 +73,8 @@ class SurfaceCourse(NamedTuple):
         tangent, blocked = np.zeros(len(points), np.bool_), np.zeros(len(points), np.bool_)
         for velocity, spin in zip(self.velocities, self.spins, strict=True):
             wanted = velocity + np.cross(spin, points - self.centre)
-            aside = wanted - exact_math.dot(wanted, normals)[:, None] * normals
-            squares, whole = exact_math.dot(aside, aside), exact_math.dot(wanted, wanted)
+            aside = wanted - exact_math.inner(wanted, normals)[:, None] * normals
+            squares, whole = exact_math.inner(aside, aside), exact_math.inner(wanted, wanted)
             tangent |= squares > LEAST_TANGENT * whole
             blocked |= (squares <= LEAST_TANGENT * whole) & (whole > 0.0)
         return tangent | ~blocked
@@ -138,8 +138,8 @@ class MovingSurfaces:
         """Return the velocity (n, 3) of surfaces relative to their walls at points with normals (n, 3) [m/s]."""
         state = self.now.state[walls]
         wanted = state[:, VELOCITY] + np.cross(state[:, SPIN], points - state[:, CENTRE])
-        aside = wanted - exact_math.dot(wanted, normals)[:, None] * normals
-        squares, whole = exact_math.dot(aside, aside), exact_math.dot(wanted, wanted)
+        aside = wanted - exact_math.inner(wanted, normals)[:, None] * normals
+        squares, whole = exact_math.inner(aside, aside), exact_math.inner(wanted, wanted)
         runs = squares > LEAST_TANGENT * whole
         return aside * np.sqrt(np.divide(whole, squares, out=np.zeros(len(aside)), where=runs))[:, None]
 
@@ -158,7 +158,7 @@ class MovingSurfaces:
         if not self.courses:
             return np.zeros(len(walls))
         rates = np.hstack((self._velocities(walls, *places), self.now.state[walls, SPIN]))
-        return np.asarray(exact_math.dot(loads, rates))
+        return np.asarray(exact_math.inner(loads, rates))
 
 
 def constant_course(velocity: tuple[float, ...], spin: tuple[float, ...], centre: tuple[float, ...]) -> SurfaceCourse:

@@ -7,9 +7,9 @@ Not here: physics, particles and contacts. Functions for one room alone stay in 
 
 **Kernels.** A function with a decorator of `kernels` is compiled by numba when it is first called: `kernel` for one
 thread, `threaded_kernel` for loops over threads, `inlined` for a part of other kernels, `geometry_kernel`
-(`geometry_kernels`) for a decision by geometry. Kernels accept arrays and numbers and never raise. Contraction of a
-product and a sum is the only freedom that the compiler has. Where even contraction would change bits, a kernel requests
-a single rounding by name (`fused`).
+(`geometry_kernels`) for a decision by geometry. Kernels accept arrays and numbers and never raise. The compiler
+has no freedom that changes bits: a rule decides where a product and a sum are rounded once (`portable.contraction`).
+Decisions by geometry are not contracted, and request a single rounding by name (`portable.fused`).
 
 **Factories.** A kernel that depends on a case, for example on its contact law, is a function within a function.
 `kernel_factory` names each version by its content, so that equal versions have the same name and share machine code. A
@@ -33,6 +33,9 @@ numba: the start is slower, and the bits are the same.
 
 **Vectors.** `simd` contains the parts of loops that are written as instructions of LLVM, and explains how a loop
 becomes vector code.
+
+**Processors.** Kernels are compiled for a level of x86-64 (`portable.target`), so that all processors of that level can
+share machine code, also that of an installation.
 
 **Arithmetic.** Exact sums over ranks (`sums`), random numbers by id (`random`), vectors (`vectors`, `components`),
 images of a periodic box (`box_images`), aligned arrays (`arrays`).

@@ -24,7 +24,7 @@ import llvmlite
 import numba
 
 from pdem.numerics.cache_places import READ_VARIABLE, CacheWarning, choose
-from pdem.numerics.target import target
+from pdem.numerics.portable.target import target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

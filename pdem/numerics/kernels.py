@@ -1,8 +1,8 @@
 """Decorators by which pdem compiles its kernels: among them one for serial and one for threaded loops.
 
 Kernels take arrays and scalars, return arrays, numbers or status codes, and never raise.
-Contraction (fused multiply-add) is the only floating-point freedom of the compiler: sums keep their order and NaN
-checks stay valid.
+Sums keep their order, NaN checks stay valid, and a rule decides where a product and a sum become a fused multiply-add
+(`pdem.numerics.portable.contraction`).
 
 `pdem.numerics.numba_private` decides where machine code is stored and for which processor it is compiled;
 `pdem.numerics.thread_pool` decides which threads run the parallel loops.

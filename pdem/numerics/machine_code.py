@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from pdem.numerics.contraction import ContractedLibrary, contract_by_rule
 from pdem.numerics.numba_private import INTERPRETED, CPUDispatcher, JITCPUCodegen, binding, misfit
+from pdem.numerics.portable.contraction import ContractedLibrary, contract_by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ import numba
 
 from pdem.foundation.errors import LaunchError
 from pdem.numerics.cache import cache_directory
-from pdem.numerics.target import target
+from pdem.numerics.portable.target import target
 
 try:
     from llvmlite import binding, ir

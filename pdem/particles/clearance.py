@@ -64,7 +64,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: RegionDomain) ->
     depths: list[Floats] = [np.zeros(0)]
     most = _PAIRS_PER_SPHERE * radii.size
     for first, second, apart in _near_pairs(centres, radii, domain):
-        overlap = radii[first] + radii[second] - np.sqrt(exact_math.dot(apart, apart))
+        overlap = radii[first] + radii[second] - np.sqrt(exact_math.inner(apart, apart))
         touch = (overlap > 0.0) & (first != second)
         found.append(np.sort(np.column_stack((first[touch], second[touch])), axis=1))
         depths.append(overlap[touch])
@@ -166,7 +166,7 @@ def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator
     across /= np.maximum(exact_math.norm(across), 1e-300)[:, None]
     boxes = BoxTree(corners.min(axis=1) - reach, corners.max(axis=1) + reach)
     for near, triangle in pairs_between(BoxTree(positions, positions), boxes):
-        away = exact_math.dot(positions[near] - centres[triangle], across[triangle])
+        away = exact_math.inner(positions[near] - centres[triangle], across[triangle])
         close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # distance from the plane
         yield near[close], triangle[close]
 
@@ -178,14 +178,14 @@ def triangle_distance(points: Floats, corners: Floats) -> Floats:
     length = exact_math.norm(normal)
     inside = length > 0.0
     for start, end in ((first, second), (second, third), (third, first)):
-        inside &= exact_math.dot(np.cross(end - start, points - start), normal) >= 0.0
-    height = np.abs(exact_math.dot(points - first, normal)) / np.where(length > 0.0, length, 1.0)
+        inside &= exact_math.inner(np.cross(end - start, points - start), normal) >= 0.0
+    height = np.abs(exact_math.inner(points - first, normal)) / np.where(length > 0.0, length, 1.0)
     edges = [_segment_distance(points, *ends) for ends in ((first, second), (second, third), (third, first))]
     return np.where(inside, height, np.minimum.reduce(edges))
 
 
 def _segment_distance(points: Floats, start: Floats, end: Floats) -> Floats:
     along, offset = end - start, points - start
-    squared = exact_math.dot(along, along)
-    share = exact_math.dot(offset, along) / np.where(squared > 0.0, squared, 1.0)
+    squared = exact_math.inner(along, along)
+    share = exact_math.inner(offset, along) / np.where(squared > 0.0, squared, 1.0)
     return exact_math.norm(offset - np.clip(share, 0.0, 1.0)[:, None] * along)

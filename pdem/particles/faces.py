@@ -86,8 +86,8 @@ def _is_inside(flat: Floats, rim: Floats) -> Booleans:
 def _distance(flat: Floats, rim: Floats) -> Floats:
     """Return the distance of points (n, 2) from the nearest segment."""
     along, offset = rim[:, 1] - rim[:, 0], flat[:, None] - rim[:, 0]
-    squared = exact_math.dot(along, along)
-    share = np.clip(exact_math.dot(offset, along) / np.where(squared > 0.0, squared, 1.0), 0.0, 1.0)
+    squared = exact_math.inner(along, along)
+    share = np.clip(exact_math.inner(offset, along) / np.where(squared > 0.0, squared, 1.0), 0.0, 1.0)
     return np.asarray(exact_math.norm(offset - share[:, :, None] * along).min(axis=1))
 
 
@@ -141,7 +141,7 @@ def _flat_face(points: Floats, begins: Floats, ends: Floats, twice: Floats) -> F
     if not size > FLATNESS * extent * extent:
         raise InputError("has no area; give at least three corners that are not on one line")
     normal = twice / size
-    off = np.abs(exact_math.dot(points - centre, normal))
+    off = np.abs(exact_math.inner(points - centre, normal))
     if off.max() > FLATNESS * extent:
         worst = int(np.argmax(off))
         raise InputError(

@@ -95,7 +95,7 @@ class FaceInlet:
 
     def __init__(self, face: Face, velocity: Floats, time: float, largest: float, domain: regions.RegionDomain) -> None:
         self._face, self._velocity, self._time, self._domain = face, velocity, time, domain
-        along = float(exact_math.dot(velocity, face.normal))
+        along = float(exact_math.inner(velocity, face.normal))
         self._ahead = face.normal * np.sign(along)
         self._largest = largest
         self.room = face.area * abs(along) * time

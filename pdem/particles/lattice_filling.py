@@ -202,6 +202,6 @@ def height_keys(sites: Floats, gravity: Floats, dimension: int, over: Group) -> 
     """Return integers that increase with the height of sites (m, 3): against gravity, or along the last axis."""
     up = -gravity if np.any(gravity) else np.eye(3)[dimension - 1]
     # Equal heights differ by rounding errors; with rounded heights layers stay together on every machine.
-    height = exact_math.dot(sites, up / exact_math.norm(up))
+    height = exact_math.inner(sites, up / exact_math.norm(up))
     scale = float(over.largest(np.array([np.max(np.abs(height), initial=1e-300)]))[0])
     return np.rint(height / scale * 1e9).astype(np.int64)

@@ -86,8 +86,8 @@ def _pairs_through(particles: Particles, pairs: _Pairs, walls: ActingContacts) -
     contact = order[begin[pair] + inside]
     first, way = pairs.first[pair], pairs.way[pair]
     centre, outward = own.position[first], -walls.normal[contact]
-    before = exact_math.dot(centre - walls.point[contact], outward)
-    behind = before + exact_math.dot(way, outward)
+    before = exact_math.inner(centre - walls.point[contact], outward)
+    behind = before + exact_math.inner(way, outward)
     crosses = (before > 0.0) & (behind < 0.0)
     share = np.where(crosses, before, 0.0) / np.where(crosses, before - behind, 1.0)
     aside = exact_math.norm(centre + share[:, None] * way - walls.point[contact])

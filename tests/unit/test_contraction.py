@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from pdem.numerics.contraction import contract
-from pdem.numerics.fused import fused
 from pdem.numerics.geometry_kernels import geometry_kernel
 from pdem.numerics.kernels import inlined, kernel
 from pdem.numerics.numba_private import INTERPRETED
+from pdem.numerics.portable.contraction import contract
+from pdem.numerics.portable.fused import fused
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="without a compiler no operation is fused")
 

@@ -90,5 +90,5 @@ def test_products_of_vectors_and_matrices():
     np.testing.assert_allclose(exact_math.matmul(one, vectors[0]), one @ vectors[0], rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(exact_math.matmul(vectors[0], one), vectors[0] @ one, rtol=1e-13, atol=1e-15)
     x, y, z = vectors.T
-    np.testing.assert_array_equal(exact_math.dot(vectors, vectors), x * x + y * y + z * z)
+    np.testing.assert_array_equal(exact_math.inner(vectors, vectors), x * x + y * y + z * z)
     np.testing.assert_array_equal(exact_math.norm(vectors), np.sqrt(x * x + y * y + z * z))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pdem.foundation import exact_math
 from pdem.numerics.kernels import kernel
-from pdem.numerics.powers import power
+from pdem.numerics.portable.powers import power
 
 
 @kernel

@@ -138,7 +138,7 @@ def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> floa
         return insertion.every
     velocity = mean_velocity(insertion, face)
     if face is not None:
-        through = abs(float(exact_math.dot(velocity, face.normal)))
+        through = abs(float(exact_math.inner(velocity, face.normal)))
         return LAYER_DEPTH * largest_reach(case, insertion) / through if through > 0.0 else math.inf
     assert insertion.region is not None
     lower, upper = regions.bounds(insertion.region)

@@ -51,5 +51,5 @@ def _limits(case: CaseData, index: int, pieces: int) -> FileLimits:
         columns = read_particle_file(case, index, piece, pieces)
         radius = min(radius, float(columns["radius"].min(initial=math.inf)))
         largest = max(largest, float(columns["radius"].max(initial=0.0)))
-        squared = max(squared, float(exact_math.dot(columns["velocity"], columns["velocity"]).max(initial=0.0)))
+        squared = max(squared, float(exact_math.inner(columns["velocity"], columns["velocity"]).max(initial=0.0)))
     return FileLimits(radius, math.sqrt(squared), largest)

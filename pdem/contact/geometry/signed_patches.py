@@ -13,7 +13,7 @@ from pdem.contact.geometry.signed_pieces import REDUCED, STATE, drop_repeated_pi
 from pdem.contact.geometry.solid_cells import side_of_body
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.numerics.powers import power
+from pdem.numerics.portable.powers import power
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays

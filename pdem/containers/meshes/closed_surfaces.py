@@ -86,5 +86,5 @@ def _is_above(vertices: Floats, triangles: Integers, points: Floats) -> Booleans
     within = (left[0] == left[1]) & (left[1] == left[2])
     one, two, three = (vertices[triangles[:, corner]] for corner in range(3))
     normal = np.cross(two - one, three - one)
-    height = exact_math.dot(points - one, normal) * np.sign(normal[:, 2])
+    height = exact_math.inner(points - one, normal) * np.sign(normal[:, 2])
     return within & (height < 0.0)

@@ -56,7 +56,7 @@ def nodes_on_edges(
     for edge, place in near:
         node = nodes[place]
         arm = vertices[node] - low[edge]
-        part = exact_math.dot(arm, along[edge]) / (length[edge] * length[edge])
+        part = exact_math.inner(arm, along[edge]) / (length[edge] * length[edge])
         aside = exact_math.norm(arm - part[:, None] * along[edge])
         on = (node != edges[edge, 0]) & (node != edges[edge, 1])
         on &= wall[node] == wall[edges[edge, 0]]

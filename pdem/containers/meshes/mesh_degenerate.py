@@ -106,7 +106,7 @@ def with_area(
 def _is_line(corners: Floats, tolerance: float) -> bool:
     """Return whether points (n, 3) are along one line."""
     arms = corners - corners[0]
-    along = arms[np.argmax(exact_math.dot(arms, arms))]
+    along = arms[np.argmax(exact_math.inner(arms, arms))]
     aside = exact_math.norm(np.cross(arms, along)) / exact_math.norm(along)
     return bool(aside.max() <= tolerance)
 

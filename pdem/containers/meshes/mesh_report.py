@@ -307,7 +307,7 @@ def _angles(vertices: Floats, mesh: Topology) -> Floats:
     along = vertices[mesh.facet_vertices[following]] - vertices[mesh.facet_vertices]
     back, ahead = -along, along[following]
     sine = exact_math.norm(np.cross(ahead, back))
-    corners = np.arctan2(sine, exact_math.dot(ahead, back))
+    corners = np.arctan2(sine, exact_math.inner(ahead, back))
     return np.degrees(np.minimum.reduceat(corners, mesh.facet_start[:-1]))
 
 
@@ -315,4 +315,4 @@ def _signed_volume(vertices: Floats, mesh: Topology, normals: Floats, areas: Flo
     """Apply the divergence theorem about the middle of the box, where the terms are smallest."""
     first = vertices[mesh.facet_vertices[mesh.facet_start[:-1]]]
     middle = 0.5 * (first.min(axis=0) + first.max(axis=0))
-    return exact_math.total(exact_math.dot(first - middle, normals) * areas) / 3.0
+    return exact_math.total(exact_math.inner(first - middle, normals) * areas) / 3.0

@@ -70,7 +70,7 @@ def _heights(vertices: Floats, start: Integers, loops: Integers, normals: Floats
     """Return the distances of the vertices of each facet from its plane: over its longest edge, and in m."""
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
-    height = np.maximum.reduceat(np.abs(exact_math.dot(offset, normals[facet])), start[:-1])
+    height = np.maximum.reduceat(np.abs(exact_math.inner(offset, normals[facet])), start[:-1])
     length = exact_math.norm(vertices[loops[successors(start)]] - vertices[loops])
     beyond = np.maximum(height - _ROUNDED * coordinate_step(vertices), 0.0)
     return beyond / np.maximum.reduceat(length, start[:-1]), height
@@ -99,8 +99,8 @@ def _concave(vertices: Floats, start: Integers, loops: Integers, normals: Floats
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     following = successors(start)
     scale = length * length[following]
-    sine = exact_math.dot(np.cross(along, along[following]), normals[facet]) / scale
-    cosine = exact_math.dot(along, along[following]) / scale
+    sine = exact_math.inner(np.cross(along, along[following]), normals[facet]) / scale
+    cosine = exact_math.inner(along, along[following]) / scale
     turning = np.add.reduceat(np.arctan2(sine, cosine), start[:-1])
     rounded = _ROUNDED * coordinate_step(vertices) / np.minimum(length, length[following])
     return (np.minimum.reduceat(sine + rounded, start[:-1]) < -flatness) | (np.abs(turning - 2 * np.pi) > 1.0)

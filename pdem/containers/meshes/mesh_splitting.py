@@ -87,7 +87,7 @@ def _halved_quads(vertices: Floats, quads: Integers, normals: Floats) -> list[In
     halves = np.stack([quads[:, [[0, 1, 2], [0, 2, 3]]], quads[:, [[0, 1, 3], [1, 2, 3]]]], axis=1)
     corners = vertices[halves]  # quad, diagonal, half, corner, axis
     normal = np.cross(corners[..., 1, :] - corners[..., 0, :], corners[..., 2, :] - corners[..., 0, :])
-    right = (exact_math.dot(normal, normals[:, None, None]) > 0.0).all(axis=2)
+    right = (exact_math.inner(normal, normals[:, None, None]) > 0.0).all(axis=2)
     length = exact_math.norm(vertices[quads[:, [0, 1]]] - vertices[quads[:, [2, 3]]])
     best = np.argmin(np.where(right, length, np.inf), axis=1)
     chosen = halves[np.arange(len(quads)), best]

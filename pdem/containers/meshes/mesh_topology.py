@@ -211,7 +211,7 @@ def _closer_than(points: Floats, distance: float) -> Integers:
     found = [np.zeros((0, 2), dtype=np.int64)]
     for first, second in pairs_within(tree):
         apart = points[first] - points[second]
-        close = exact_math.dot(apart, apart) <= distance * distance
+        close = exact_math.inner(apart, apart) <= distance * distance
         found.append(np.column_stack((first[close], second[close])))
     return np.concatenate(found)
 
@@ -331,7 +331,7 @@ def normals_and_areas(vertices: Floats, start: Integers, loops: Integers) -> tup
     along = vertices[loops[successors(start)]] - vertices[loops]
     # Starting at the shortest edge avoids products of two long, nearly parallel sides: the normals of needles are then
     # as exact as their coordinates.
-    base = _lowest_place(exact_math.dot(along, along), start)
+    base = _lowest_place(exact_math.inner(along, along), start)
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     products = np.cross(vertices[loops] - vertices[loops[base]][facet], along)
     twice = np.stack([np.bincount(facet, products[:, axis], len(start) - 1) for axis in range(3)], axis=1)

@@ -101,20 +101,20 @@ def _cut(p: Floats, q: Floats, depth: float) -> Booleans:
     """Return which pairs of triangles, shapes (m, 3, 3), penetrate each other by more than `depth` [m]."""
     result = np.zeros(len(p), np.bool_)
     normal = _normals(q)
-    height = exact_math.dot(p - q[:, :1], normal[:, None])
+    height = exact_math.inner(p - q[:, :1], normal[:, None])
     flat = np.flatnonzero((np.abs(height) <= depth).all(axis=1))
     result[flat] = _overlap_in_plane(p[flat], q[flat], normal[flat], depth)
     rows = np.flatnonzero(_astride(height, depth))
     p, q, normal, height = p[rows], q[rows], normal[rows], height[rows]
     own = _normals(p)
-    other = exact_math.dot(q - p[:, :1], own[:, None])
+    other = exact_math.inner(q - p[:, :1], own[:, None])
     both = np.flatnonzero(_astride(other, depth))
     line = np.cross(own[both], normal[both])
     length = exact_math.norm(line)
     both, line = both[length > 1e-12], (line / np.maximum(length, 1e-300)[:, None])[length > 1e-12]
     base = p[both, :1]
-    low, high = _interval(exact_math.dot(p[both] - base, line[:, None]), height[both])
-    other_low, other_high = _interval(exact_math.dot(q[both] - base, line[:, None]), other[both])
+    low, high = _interval(exact_math.inner(p[both] - base, line[:, None]), height[both])
+    other_low, other_high = _interval(exact_math.inner(q[both] - base, line[:, None]), other[both])
     result[rows[both]] = np.minimum(high, other_high) - np.maximum(low, other_low) > depth
     return result
 
@@ -148,7 +148,7 @@ def _overlap_in_plane(p: Floats, q: Floats, normal: Floats, depth: float) -> Boo
         for a, b in ((0, 1), (1, 2), (2, 0)):
             across = np.cross(normal, corners[:, b] - corners[:, a])
             across /= np.maximum(exact_math.norm(across), np.finfo(float).tiny)[:, None]
-            one, other = exact_math.dot(p, across[:, None]), exact_math.dot(q, across[:, None])
+            one, other = exact_math.inner(p, across[:, None]), exact_math.inner(q, across[:, None])
             overlap &= np.minimum(one.max(axis=1), other.max(axis=1)) > depth + np.maximum(
                 one.min(axis=1), other.min(axis=1)
             )

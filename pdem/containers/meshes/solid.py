@@ -62,7 +62,7 @@ def _compute_solid(mesh: Mesh) -> Solid:
         )
     origin = exact_math.totals(surface.vertices) / len(surface.vertices)
     corners, facet = _triangles(surface, origin)
-    six = exact_math.dot(corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
+    six = exact_math.inner(corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
     six *= surface.facet_side[facet]
     body = surface.facet_body[facet]
     outward = np.sign(np.bincount(body, six))  # corrects the orientation of each piece
@@ -74,7 +74,7 @@ def _compute_solid(mesh: Mesh) -> Solid:
     centre = exact_math.totals(six[:, None] * middle) / (24.0 * volume)
     second = np.zeros((3, 3))
     for a, b in zip(*np.triu_indices(3), strict=True):
-        products = exact_math.dot(corners[:, :, a], corners[:, :, b]) + middle[:, a] * middle[:, b]
+        products = exact_math.inner(corners[:, :, a], corners[:, :, b]) + middle[:, a] * middle[:, b]
         second[a, b] = second[b, a] = exact_math.total(six * products) / 120.0 - volume * centre[a] * centre[b]
     return Solid(volume, origin + centre, inertia_of(second))
 

@@ -124,7 +124,7 @@ def bends_of(plate: Plate, deviation: float) -> int:
 def blade(plate: Plate, deviation: float) -> Parts:
     """Return a plate: a sheet, or closed with normals outward."""
     along = direction(plate.axis)
-    face = direction(np.asarray(plate.normal) - exact_math.dot(plate.normal, along) * along)
+    face = direction(np.asarray(plate.normal) - exact_math.inner(plate.normal, along) * along)
     frame = np.array([np.cross(face, along) + 0.0, face, along])
     pieces, half = bends_of(plate, deviation), 0.5 * plate.length
     layers = [_profile(plate, pieces, height) for height in (-0.5 * plate.thickness, 0.5 * plate.thickness)]
@@ -182,7 +182,7 @@ class Channel(NamedTuple):
 def chute(channel: Channel) -> Parts:
     """Return floor and sides of a chute, open at its ends and above; normals point into it."""
     up = direction(channel.up)
-    level = direction(np.asarray(channel.leading) - exact_math.dot(channel.leading, up) * up)
+    level = direction(np.asarray(channel.leading) - exact_math.inner(channel.leading, up) * up)
     cosine, sine = exact_math.cos(channel.inclination), exact_math.sin(channel.inclination)
     slope, face = cosine * level - sine * up, cosine * up + sine * level
     frame = np.array([slope, np.cross(face, slope), face])

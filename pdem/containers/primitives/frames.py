@@ -34,7 +34,7 @@ def frame_of(axis: Sequence[float]) -> Floats:
     along = direction(axis)
     across = np.zeros(3)
     across[np.argmin(np.abs(along))] = 1.0
-    first = direction(across - exact_math.dot(across, along) * along)
+    first = direction(across - exact_math.inner(across, along) * along)
     return np.array([first, np.cross(along, first) + 0.0, along])
 
 

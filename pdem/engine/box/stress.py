@@ -94,7 +94,7 @@ def measured_stress(system: System) -> MeasuredStress:
     acting, by_features = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12], total[-BOX_SUMS:]
     stress = (acting + by_features[:4] + motion) / volume
     stress[3] *= -1.0
-    modulus = (total[4] + by_features[4] + GAS * float(exact_math.dot(np.abs(motion), driven))) / volume
+    modulus = (total[4] + by_features[4] + GAS * float(exact_math.inner(np.abs(motion), driven))) / volume
     delivered = -acting - total[BOX_SUMS + 12 : BOX_SUMS + 16]
     return MeasuredStress(stress, modulus, (total[5] + by_features[5]) / volume, delivered)
 

@@ -59,7 +59,7 @@ def cluster_energies(clusters: Clusters, constants: Constants) -> list[Floats]:
     momentum, spin = cluster_spins(clusters, constants)
     turning = momentum * spin
     return [
-        0.5 * mass * exact_math.dot(speed, speed),
+        0.5 * mass * exact_math.inner(speed, speed),
         0.5 * (turning[:, 0] + turning[:, 1] + turning[:, 2]),
         *_gravity(clusters, constants, mass),
     ]

@@ -123,7 +123,7 @@ def _rank(ways: Floats, tolerance: float) -> int:
         if length[longest] <= tolerance:
             return rank
         direction = ways[longest] / length[longest]
-        ways = ways - exact_math.dot(ways, direction)[:, None] * direction
+        ways = ways - exact_math.inner(ways, direction)[:, None] * direction
     return 3
 
 

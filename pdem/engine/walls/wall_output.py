@@ -76,9 +76,9 @@ def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:
     for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
         load = drive.last_load[:6]
         rates = np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
-        whole = values[wall, 6] + exact_math.dot(values[wall, :6], rates)
+        whole = values[wall, 6] + exact_math.inner(values[wall, :6], rates)
         by_surface = whole if wall in walls.surfaces.courses else 0.0
-        values[wall] = np.append(load, by_surface - exact_math.dot(load, rates))
+        values[wall] = np.append(load, by_surface - exact_math.inner(load, rates))
     return {
         wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
         for wall, row in zip(system.case.walls, values, strict=True)

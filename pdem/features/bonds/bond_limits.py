@@ -81,10 +81,10 @@ def bond_network(case: CaseData, particles: Columns, kinds: Collection[str]) -> 
     """
     order = np.argsort(particles["id"], kind="stable")
     table = {name: column[order] for name, column in particles.items()}
-    return network_of(case, table, *bonds_of_all(case, table, kinds))
+    return network_among(case, table, *bonds_of_all(case, table, kinds))
 
 
-def network_of(case: CaseData, table: Columns, pairs: Integers, columns: BondColumns) -> BondNetwork:
+def network_among(case: CaseData, table: Columns, pairs: Integers, columns: BondColumns) -> BondNetwork:
     """Return bonds with ids `pairs` (b, 2) as a network of the particles of a table that is sorted by id."""
     rows = np.searchsorted(table["id"], pairs)
     inverse = inverse_masses_of(case, table)

@@ -9,7 +9,7 @@ import numpy as np
 from pdem.case.groups.flexible import FLEXIBLE_SHAPE
 from pdem.case.groups.shapes import shape_of, used_shapes
 from pdem.containers.group import on_first_rank
-from pdem.features.bonds.bond_limits import limit_of, limits_of_shapes, network_of
+from pdem.features.bonds.bond_limits import limit_of, limits_of_shapes, network_among
 from pdem.features.bonds.section import WeibullStrength
 from pdem.features.bonds.selection import NEEDED, bonds_of_all, kinds_of_stage
 from pdem.features.bonds.shape_bonds import kinds_of_shapes, links_of, require_flexible_shapes
@@ -56,7 +56,7 @@ def bond_findings(case: CaseData, particles: Population, step: float) -> list[Fi
         order = np.argsort(table["id"], kind="stable")
         ordered = {name: column[order] for name, column in table.items()}
         pairs, columns = bonds_of_all(case, ordered)
-        network = network_of(case, ordered, pairs, columns)
+        network = network_among(case, ordered, pairs, columns)
         of_sample = set(kinds_of_stage(case, 0)) - set(kinds_of_shapes(case))
         return [
             *_flexible(case, ordered),

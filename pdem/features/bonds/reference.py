@@ -103,6 +103,6 @@ def _to_body(orientation: Floats, vector: Floats) -> Floats:
 
 def _turn(lower: Floats, higher: Floats) -> Floats:
     """Return orientations `lower` in the frames of orientations `higher`, all (n, 4)."""
-    scalar = exact_math.dot(lower, higher)[:, None]
+    scalar = exact_math.inner(lower, higher)[:, None]
     vector = higher[:, :1] * lower[:, 1:] - lower[:, :1] * higher[:, 1:] - np.cross(higher[:, 1:], lower[:, 1:])
     return np.concatenate([scalar, vector], axis=1)

@@ -23,7 +23,7 @@ import numpy as np
 from pdem.numerics.geometry_kernels import sphere_mass
 from pdem.numerics.kernel_factory import inlined_exactly, versioned_kernel
 from pdem.numerics.kernels import inlined, prange
-from pdem.numerics.powers import power
+from pdem.numerics.portable.powers import power
 from pdem.numerics.sums import LIMBS, add_exactly
 from pdem.numerics.user_functions import compiled
 from pdem.numerics.workers import share_of

@@ -122,7 +122,7 @@ def geometry_problems(case: CaseData, insertion: Insertion, face: Face | None, w
     """Yield the problems of the region or face of an insertion, and of its velocity there."""
     if face is not None:
         velocity = mean_velocity(insertion, face)
-        if not abs(exact_math.dot(velocity, face.normal)) > 1e-6 * exact_math.norm(velocity):
+        if not abs(exact_math.inner(velocity, face.normal)) > 1e-6 * exact_math.norm(velocity):
             yield Problem((*where, "velocity"), "does not lead through the face; give a speed along its normal")
             return
         low, high = face.bounds

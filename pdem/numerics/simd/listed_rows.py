@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.numerics.numba_private import intrinsic_or_plain, ir, types
+from pdem.numerics.portable.target import has_wide_vectors
 from pdem.numerics.simd.transposition import LANES, ROWS, build_columns, build_rows, data_of
-from pdem.numerics.target import has_wide_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -102,7 +102,7 @@ def _geometry(particles: Particles, case: Case, contacts: ActingContacts) -> Col
     ids, material = column("id"), column("material")
     of_walls = np.array([case.material_index(wall.material) for wall in case.walls] or [0])
     force, normal = contacts.force, contacts.normal
-    push = exact_math.dot(force, normal)
+    push = exact_math.inner(force, normal)
     return {
         "first": ids[contacts.first], "second": np.where(pair, ids[second], -1), "wall": contacts.wall,
         "first_material": material[contacts.first],

@@ -10,7 +10,7 @@ from pdem.engine.views.acting_contacts import refresh_packed_rows
 from pdem.features.bonds.bond_forces import forces_of_bonds
 from pdem.features.bonds.selection import sections_of
 from pdem.foundation.errors import InputError
-from pdem.foundation.exact_math import dot, norm
+from pdem.foundation.exact_math import inner, norm
 from pdem.foundation.fields import Field
 from pdem.foundation.named import Named
 from pdem.output.frames import data_frame
@@ -109,9 +109,9 @@ def _states(results: BondResults, mine: Booleans) -> Columns:
 def _stresses(pairs: PairForces, moments: tuple[Floats, Floats], section: Floats) -> Columns:
     """Return the parts of forces [N] and the largest stresses of sections [Pa], as `.potential.stresses` does."""
     normal = pairs.branch / norm(pairs.branch)[:, None]
-    push, twist = dot(pairs.force, normal), dot(moments[1], normal)
+    push, twist = inner(pairs.force, normal), inner(moments[1], normal)
     side = norm(pairs.force - push[:, None] * normal)
-    bends = (norm(moment - dot(moment, normal)[:, None] * normal) for moment in moments)
+    bends = (norm(moment - inner(moment, normal)[:, None] * normal) for moment in moments)
     area, bending, twisting = section.T
     return {
         "normal_force": push, "tangential_force": side,

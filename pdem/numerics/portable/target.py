@@ -40,7 +40,7 @@ def target() -> tuple[str | None, str | None]:
         return name, features
     if name is not None:
         return name, _options_of(name)
-    level = None if os.environ.get(NATIVE) == "1" else level_of(binding.get_host_cpu_features())
+    level = None if os.environ.get(NATIVE) == "1" else processor_level(binding.get_host_cpu_features())
     if level is not None:
         return level, _options_of(level)
     return binding.get_host_cpu_name(), f"{binding.get_host_cpu_features().flatten()},{_SCATTERED}"
@@ -50,7 +50,7 @@ def _options_of(name: str) -> str:
     return _SCATTERED + _WIDE * (name == "x86-64-v4")
 
 
-def level_of(features: dict[str, bool]) -> str | None:
+def processor_level(features: dict[str, bool]) -> str | None:
     """Return the level of x86-64 of a processor with these features; None if it has no fused multiply-add."""
     missing = {level: any(not features.get(one) for one in needed) for level, needed in _LEVELS.items()}
     if missing["x86-64-v3"]:
