@@ -53,7 +53,7 @@ OF_BONDS = "bond_limits", "bond_steps", "bond_stiffness", "kernel", "pair_lists"
 FLOORS |= dict.fromkeys((*OF_BONDS, "shape_bonds", "strengths"), "case")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
-NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"
+NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache", "pdem.numerics.portable.target"
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
