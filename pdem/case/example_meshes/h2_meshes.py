@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdem.containers.meshes.mesh import Mesh
+from pdem.foundation import exact_math
 
 SUPPORT_DISTANCE = 2.0
 """Distance of plate, ridge and pyramid of `supports` along x, in m."""
@@ -102,7 +103,7 @@ def _cross() -> np.ndarray:
     near, far = HOLE_RADIUS / np.sqrt(2.0), 0.45
     quarter = np.array([[far, -near], [far, near], [near, near]])
     rotations = [np.array([[0, -1], [1, 0]]), np.array([[-1, 0], [0, -1]]), np.array([[0, 1], [-1, 0]])]
-    return np.concatenate([quarter, *(quarter @ rotation.T for rotation in rotations)])
+    return np.concatenate([quarter, *(exact_math.matmul(quarter, rotation.T) for rotation in rotations)])
 
 
 def _heart() -> np.ndarray:
@@ -114,7 +115,7 @@ def _heart() -> np.ndarray:
 def _angles_of(outline: np.ndarray) -> np.ndarray:
     """Return the directions of the corners of an outline and of a tile, and of their mirror images, in [0, 2 pi)."""
     x, y = np.concatenate([outline, outline * (-1.0, 1.0), _square_of(1.0)]).T
-    return np.asarray(np.arctan2(y, x) % (2.0 * np.pi))
+    return np.asarray(exact_math.atan2(y, x) % (2.0 * np.pi))
 
 
 def _ray_intersections(outline: np.ndarray, angles: np.ndarray) -> np.ndarray:
@@ -122,7 +123,7 @@ def _ray_intersections(outline: np.ndarray, angles: np.ndarray) -> np.ndarray:
     points = np.empty((len(angles), 2))
     start, side = outline, np.roll(outline, -1, axis=0) - outline
     for number, angle in enumerate(angles):
-        direction = np.array([np.cos(angle), np.sin(angle)])
+        direction = np.array([exact_math.cos(angle), exact_math.sin(angle)])
         across = direction[0] * side[:, 1] - direction[1] * side[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (start[:, 0] * side[:, 1] - start[:, 1] * side[:, 0]) / across
@@ -148,7 +149,7 @@ def triangles_80() -> Mesh:
 def crease(slope: float = CREASE_SLOPE, length: float = 3.0, half_width: float = 3.0) -> Mesh:
     """Return two quads that meet at x = z = 0: a level one at x < 0, and one that rises by `slope` degrees."""
     rise = np.radians(slope)
-    far = [length * np.cos(rise), length * np.sin(rise)]
+    far = [length * exact_math.cos(rise), length * exact_math.sin(rise)]
     rows = [[-length, 0.0], [0.0, 0.0], far]
     vertices = [[x, y, z] for x, z in rows for y in (-half_width, half_width)]
     return Mesh(vertices, [[0, 2, 3, 1], [2, 4, 5, 3]])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.meshes.mesh import Mesh
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
@@ -79,7 +80,7 @@ def _mesh_of(corners: Floats) -> Mesh:
 
 def _circle(radius: float, angle: Floats | float) -> Floats:
     angle = np.asarray(angle)
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return radius * np.stack([exact_math.cos(angle), exact_math.sin(angle)], axis=-1)
 
 
 def _quads_of_grid(points: Floats) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.signed_sum import resolve_signed
 from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,11 +70,12 @@ def shares_of(features: dict[str, NDArray[Any]], normal: Floats, hertzian: bool)
     hertzian : bool
         Whether forces grow with the power 3/2 of overlaps, else linearly.
     """
-    size = features["count"] * features["overlap"] ** (1.5 if hertzian else 1.0)
+    overlap = features["overlap"]
+    size = features["count"] * overlap * (np.sqrt(overlap) if hertzian else 1.0)
     pulls = size[:, None] * features["normal"]
-    force = pulls.sum(axis=0)
-    length = float(np.linalg.norm(force))
-    if length == 0.0 or np.linalg.norm(force - length * normal) > ALONG * length:
+    force = exact_math.totals(pulls)
+    length = float(exact_math.norm(force))
+    if length == 0.0 or exact_math.norm(force - length * normal) > ALONG * length:
         return None
     return np.asarray(pulls / length)
 

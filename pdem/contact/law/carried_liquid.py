@@ -43,7 +43,8 @@ DRY = -1.0
 
 def largest_amount(radius: float) -> float:
     """Return the volume [m^3] of a sphere of a radius [m], for which quanta of liquid are chosen."""
-    return 4.0 / 3.0 * math.pi * max(radius, 1e-30) ** 3
+    some = max(radius, 1e-30)
+    return 4.0 / 3.0 * math.pi * some * some * some
 
 
 def carried_by(radius: Floats, share: float) -> Floats:

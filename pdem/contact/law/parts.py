@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pdem.foundation import exact_math
+
 if TYPE_CHECKING:
     Vector = tuple[float, float, float]
 
@@ -119,7 +121,9 @@ class Pair(NamedTuple):
     @property
     def effective_modulus(self) -> float:
         """One over the sum of (1 - nu^2) / E of both materials [Pa]."""
-        return 1.0 / sum((1.0 - one.poisson_ratio**2) / one.youngs_modulus for one in (self.first, self.second))
+        return 1.0 / exact_math.total(
+            (1.0 - one.poisson_ratio * one.poisson_ratio) / one.youngs_modulus for one in (self.first, self.second)
+        )
 
 
 @dataclass(frozen=True)

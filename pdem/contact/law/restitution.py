@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ def rebound(damping: float, hertzian: bool) -> float:
     """
     zeta = math.sqrt(1.2) * damping if hertzian else damping
     if zeta < 1.0:
-        time = 2.0 * math.acos(zeta) / math.sqrt(1.0 - zeta * zeta)
+        time = 2.0 * exact_math.acos(zeta) / math.sqrt(1.0 - zeta * zeta)
     elif zeta > 1.0:
-        time = 2.0 * math.acosh(zeta) / math.sqrt(zeta * zeta - 1.0)
+        beyond = math.sqrt((zeta - 1.0) * (zeta + 1.0))
+        time = 2.0 * exact_math.log1p(zeta - 1.0 + beyond) / beyond
     else:
         time = 2.0
-    return math.exp(-zeta * time)
+    return exact_math.exp(-zeta * time)
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ import numpy as np
 from pdem.contact.geometry.facet_weights import facet_weights
 from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import SurfaceArrays
+from pdem.foundation import exact_math
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ def nodal_loads(walls: MovingWalls, bodies: MeshComponents, contacts: Mapping[st
     )  # fmt: skip
     wall, body, count = walls.facet_wall[facet], bodies.of_facet[facet], len(bodies.wall)
     torque = np.cross(of["point"] - walls.centre[wall], force) + of["moment"]
-    power = np.einsum("ij,ij->i", force, walls.velocity[wall])
-    power += np.einsum("ij,ij->i", torque, walls.angular_velocity[wall])
+    power = exact_math.inner(force, walls.velocity[wall])
+    power += exact_math.inner(torque, walls.angular_velocity[wall])
     facets = mesh.facet_count
     return NodalLoads(
         nodal,

@@ -14,6 +14,7 @@ from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls.arguments import NearFacets
 from pdem.contact.walls.driven_loads import sums_of_driven
 from pdem.contact.walls.storage import ActingOnWalls, Evaluated
+from pdem.foundation import exact_math
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class WallReadings:
             "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
             "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
             "force": -force[:, :3],
-            "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
+            "moment": -force[:, 3:], "push": exact_math.inner(force[:, :3], normal),
             "sliding": slid / parameters.step.dt if self.law.has("sliding") else np.zeros(len(rows)),
             "surface_power": walls.surfaces.powers(walls.facet_wall[self._new.facet[rows]], (point, normal), force),
         }  # fmt: skip

@@ -80,7 +80,7 @@ class LoadsSoFar(NamedTuple):
 
 def _sizes(loads: Floats) -> Floats:
     """Return the sizes (..., 2) of force and torque of loads (..., LOADS)."""
-    squared = [loads[..., part] ** 2 for part in VECTORS]
+    squared = [loads[..., part] * loads[..., part] for part in VECTORS]
     return np.stack([np.sqrt(one[..., 0] + one[..., 1] + one[..., 2]) for one in squared], axis=-1)
 
 

@@ -21,6 +21,7 @@ from pdem.contact.law.kinds.jkr import cube_root
 from pdem.contact.law.kinds.plastic import PLASTIC, PLASTIC_OVERLAP
 from pdem.contact.law.parts import TINY, HistoryColumn, Key, NormalPart
 from pdem.contact.law.restitution import damped_as_hertz, damped_as_spring
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
@@ -184,7 +185,7 @@ STRAIGHT = Curve(1.0, _same, _same, _one, _always_one)
 def _values(pair: Pair) -> tuple[float, ...]:
     plasticity = pair.keys["plasticity"]
     return (
-        2.0 * pair.effective_modulus, plasticity, plasticity ** (2.0 / 3.0),
+        2.0 * pair.effective_modulus, plasticity, exact_math.power(plasticity, 2.0 / 3.0),
         1.5 * math.pi * pair.keys["work_of_adhesion"], pair.keys["constant_pull"],
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.law.kinds.two_frictions import DYNAMIC_FRICTION
 from pdem.contact.law.parts import Energy, HistoryColumn, Key, TangentialPart, vector
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,8 +34,10 @@ SLIPS = HistoryColumn("slips", "")
 def mindlin_ratio(pair: Pair) -> float:
     """Return tangential over normal stiffness of elastic spheres, 4 G*/E*."""
     both = (pair.first, pair.second)
-    normal = sum((1.0 - one.poisson_ratio**2) / one.youngs_modulus for one in both)
-    shear = sum((2.0 - one.poisson_ratio) * 2.0 * (1.0 + one.poisson_ratio) / one.youngs_modulus for one in both)
+    normal = exact_math.total((1.0 - one.poisson_ratio * one.poisson_ratio) / one.youngs_modulus for one in both)
+    shear = exact_math.total(
+        (2.0 - one.poisson_ratio) * 2.0 * (1.0 + one.poisson_ratio) / one.youngs_modulus for one in both
+    )
     return 4.0 * normal / shear
 
 

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.parts import TINY, Energy, Key
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
 
-SIXTH_ROOT = 6.0 ** (1.0 / 3.0)
+SIXTH_ROOT = exact_math.cbrt(6.0)
 FOLD = 1.0 / SIXTH_ROOT
 """Value of x, and of minus the overlap over ``6^(1/3) delta_c``, at the largest distance of a contact."""
 
@@ -36,7 +37,7 @@ LARGEST_PULL = 0.4807498567691361
 
 WORK_OF_ADHESION = Key("work_of_adhesion", "J/m2", "Twice the surface energy of like materials.", above=0.0)
 
-_FOURTH_ROOT = 0.5**0.25
+_FOURTH_ROOT = exact_math.power(0.5, 0.25)
 _SLOPES = -0.1292798962, 0.09872434718, -0.08213702882, 0.03967764561, -0.00934331795
 """Coefficients of the first guess of x, to 1.7e-6 of its distance from `FOLD`."""
 
@@ -111,7 +112,7 @@ def _shape(x: float) -> float:
     return fourth * (16.0 / 5.0 * fourth * square - 16.0 / 3.0 * square * x + 4.0 / 3.0)
 
 
-TOUCH = (2.0 / 3.0) ** (1.0 / 3.0)
+TOUCH = exact_math.cbrt(2.0 / 3.0)
 """x where the overlap is 0."""
 
 
@@ -127,9 +128,9 @@ def stiffness(radius: float, c: Any) -> float:
 
 def _values(pair: Pair) -> tuple[float, float, float, float]:
     work, modulus = pair.keys["work_of_adhesion"], pair.effective_modulus
-    size = (4.5 * math.pi * work / modulus) ** (1.0 / 3.0)
+    size = exact_math.cbrt(4.5 * math.pi * work / modulus)
     stretch = 1.0 if pair.keys["detach"] == "displacement" else LARGEST_PULL
-    return size, 2.0 / size**2, 1.5 * math.pi * work, stretch
+    return size, 2.0 / (size * size), 1.5 * math.pi * work, stretch
 
 
 JKR = AdhesionPart(

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.kinds.jkr import cube_root
 from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key
+from pdem.foundation import exact_math
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,7 @@ def gap(radius: float, c: Any) -> float:
 def _values(pair: Pair) -> tuple[float, ...]:
     keys, angle = pair.keys, math.radians(pair.keys["contact_angle"])
     volumes = (float(keys[name] or 0.0) for name in VOLUMES)
-    return 4.0 * math.pi * keys["surface_tension"] * math.cos(angle), 1.0 + 0.5 * angle, *volumes, 0.0
+    return 4.0 * math.pi * keys["surface_tension"] * exact_math.cos(angle), 1.0 + 0.5 * angle, *volumes, 0.0
 
 
 def _rule(keys: Mapping[str, Any]) -> str:

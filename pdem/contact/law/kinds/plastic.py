@@ -145,7 +145,7 @@ LUDING = NormalPart(
 
 def _walton_braun_values(pair: Pair) -> tuple[float, ...]:
     k1, restitution = pair.keys["normal_stiffness"], pair.keys["restitution"]
-    return k1, k1 / restitution**2, 0.0, pair.keys["stiffening"] * k1, 0.0, _ENDLESS
+    return k1, k1 / (restitution * restitution), 0.0, pair.keys["stiffening"] * k1, 0.0, _ENDLESS
 
 
 WALTON_BRAUN = NormalPart(
