@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.numerics.kernels import inlined
+from pdem.numerics.portable.angles import angle_of, sine_and_cosine
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
@@ -58,7 +59,7 @@ def _covered_arcs(disc: int, number: int, discs: Floats, covered: Floats) -> int
     own = discs[2, disc]
     for other in range(number):
         dy, dz, r = discs[0, other] - discs[0, disc], discs[1, other] - discs[1, disc], discs[2, other]
-        apart = math.hypot(dy, dz)
+        apart = math.sqrt(dy * dy + dz * dz)
         same = apart == 0.0 and r == own
         if other == disc or apart >= own + r or (apart + r <= own and not same) or (same and other > disc):
             continue
@@ -66,8 +67,8 @@ def _covered_arcs(disc: int, number: int, discs: Floats, covered: Floats) -> int
             covered[0, 0], covered[1, 0] = 0.0, _TURN
             return 1
         square = (own + r - apart) * (own + r + apart) * (apart + own - r) * (apart - own + r)
-        half = math.atan2(math.sqrt(max(square, 0.0)), apart * apart + (own - r) * (own + r))
-        begin = math.atan2(dz, dy) - half
+        half = angle_of(math.sqrt(max(square, 0.0)), apart * apart + (own - r) * (own + r))
+        begin = angle_of(dz, dy) - half
         begin = begin + _TURN if begin < 0.0 else begin
         begin = begin + _TURN if begin < 0.0 else begin
         end = begin + 2.0 * half
@@ -95,8 +96,8 @@ def _arc_moments(c: float, d: float, r: float, begin: float, end: float) -> Mome
     ``A = 1/2 (y dz - z dy)``, ``y: 1/2 y^2 dz``, ``z: -1/2 z^2 dy``, ``yy: 1/3 y^3 dz``, ``zz: -1/3 z^3 dy``,
     ``yz: 1/2 y^2 z dz`` along ``y = c + r cos(t)``, ``z = d + r sin(t)``.
     """
-    s, t = math.sin(begin), math.sin(end)
-    u, v = math.cos(begin), math.cos(end)
+    s, u = sine_and_cosine(begin)
+    t, v = sine_and_cosine(end)
     turn = end - begin
     # integrals of powers of cosine and sine, and of their products
     cos1, sin1 = t - s, u - v

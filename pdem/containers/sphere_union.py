@@ -23,6 +23,7 @@ from pdem.containers.meshes.solid import Solid, inertia_of
 from pdem.foundation import exact_math
 from pdem.foundation.quadrature import gauss_legendre
 from pdem.numerics.kernels import inlined, kernel
+from pdem.numerics.portable.angles import sine_and_cosine
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
@@ -192,9 +193,9 @@ def _add_interval(
         found[k] = 0.0
     middle, half = 0.5 * (first + last), 0.5 * (last - first)
     for node in range(len(nodes)):
-        angle = 0.5 * math.pi * nodes[node]
-        x = middle + half * math.sin(angle)
-        weight = 0.5 * math.pi * half * math.cos(angle) * weights[node]
+        sine, cosine = sine_and_cosine(0.5 * math.pi * nodes[node])
+        x = middle + half * sine
+        weight = 0.5 * math.pi * half * cosine * weights[node]
         area, y, z, yy, zz, yz = slice_moments(x, centre, radius, discs, covered)
         found[0] += weight * area
         found[1] += weight * x * area

@@ -85,7 +85,7 @@ def _class_volumes(radii: Floats, largest: float, dimension: int, over: Group) -
     sums = np.zeros((highest + 1, 3), np.int64)
     share = np.ldexp(radii / largest, octave)
     power = share * share if dimension == 2 else share * share * share
-    units = np.rint(2.0**_UNITS * power).astype(np.int64)
+    units = np.rint(np.ldexp(power, _UNITS)).astype(np.int64)
     for column, values in enumerate((np.ones_like(units), units >> _LOW, units & ((1 << _LOW) - 1))):
         np.add.at(sums[:, column], octave, values)
     sums = over.add(sums)

@@ -22,7 +22,7 @@ FEW = 300
 """Largest number of particles of a group of an example."""
 
 SIZES = {"distribution": "log-normal", "median": 6e-4, "sigma": 0.2, "min": 4e-4, "max": 8e-4}
-BREAKING = "strength = {tensile = 2e4, shear = 2e4}\ndamping = 0.05"
+BREAKING = "tensile_strength = 2e4\nshear_strength = 2e4\ndamping_ratio = 0.05"
 
 
 class DigestCase(NamedTuple):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pdem.contact.geometry.scratch_columns import DISTANCE, FACET, FEATURE, KIND, ON_EDGE, ON_VERTEX
 from pdem.contact.geometry.sphere_facet import edge_side, from_vertex, plane_height
 from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.portable.angles import angle_of
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
@@ -46,7 +47,7 @@ def corner_angle(vertex: int, facet: int, surface: SurfaceArrays) -> float:
         surface.vertices[other, 0], surface.vertices[other, 1], surface.vertices[other, 2], vertex, surface.vertices
     )
     cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    return math.atan2(math.sqrt(cx * cx + cy * cy + cz * cz), ax * bx + ay * by + az * bz)
+    return angle_of(math.sqrt(cx * cx + cy * cy + cz * cz), ax * bx + ay * by + az * bz)
 
 
 @inlined_geometry
