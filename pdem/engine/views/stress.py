@@ -122,10 +122,12 @@ def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[Inte
     return np.flatnonzero(inside), regions.size(region, system.constants.dimension)
 
 
-def added(system: System, rows: Floats) -> Floats:
-    """Return the exact sums (r,) of rows (r, n) over all ranks. Collective."""
-    sums = ExactSums([str(number) for number in range(len(rows))])
-    sums.add_rows(sums.names, rows)
+def added(system: System, *tables: Floats) -> Floats:
+    """Return the exact sums of the rows of tables (r, n) over all ranks, one after another. Collective."""
+    sums, first = ExactSums([str(number) for number in range(sum(map(len, tables)))]), 0
+    for rows in tables:
+        sums.add_rows(sums.names[first : first + len(rows)], rows)
+        first += len(rows)
     sums.normalise()
     total = ExactSums(sums.names, system.exchange.add(sums.limbs))
     return np.array(list(total.values().values()))
@@ -138,9 +140,10 @@ def _of_contacts(system: System, contacts: ActingContacts, region: Region | None
     if others is not None:
         products = np.concatenate((products, _branch_products(system, others, region)[1]), axis=1)
     n, weight = mine.normal.T, np.where(mine.is_pair, share, 0.0)
-    total = added(system, np.array([*(weight * n[i] * n[j] for i, j in _HALF), weight]))
-    fabric = symmetric(total[:6]) / total[6] if total[6] else np.full((3, 3), np.nan)
-    return added(system, products).reshape(3, 3), fabric
+    total = added(system, products, np.array([*(weight * n[i] * n[j] for i, j in _HALF), weight]))
+    contact, normals, pairs = total[: len(_TENSOR)], total[len(_TENSOR) : -1], total[-1]
+    fabric = symmetric(normals) / pairs if pairs else np.full((3, 3), np.nan)
+    return contact.reshape(3, 3), fabric
 
 
 def _branch_products(
