@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from pdem.engine.state import gather_groups, local_groups
 Digests = dict[str, Any]
 
 _ROW_BYTES = 2
+_MOST_ROWS = 2000
+"""Largest number of digests of particles; more particles share digests, in the order of ids."""
 
 
 def digests_of(simulation: pdem.Simulation) -> Digests:
@@ -48,12 +50,15 @@ def _rows(theirs: str, ours: str) -> str:
     if len(theirs) != len(ours):
         return f"{len(theirs) // width} particles were expected, there are {len(ours) // width}"
     rows = [row for row in range(len(ours) // width) if theirs[row * width :][:width] != ours[row * width :][:width]]
-    return f"{len(rows)} of {len(ours) // width} particles, in the order of ids the numbers {rows[:8]}"
+    kind = "particles" if len(ours) // width < _MOST_ROWS // 2 else "groups of particles"
+    return f"{len(rows)} of {len(ours) // width} {kind}, in the order of ids the numbers {rows[:8]}"
 
 
 def _digests_of_rows(columns: Mapping[str, np.ndarray]) -> str:
-    rows = [b"".join(one[row].tobytes() for one in columns.values()) for row in range(len(columns["id"]))]
-    return "".join(hashlib.blake2b(row, digest_size=_ROW_BYTES).hexdigest() for row in rows)
+    number = len(columns["id"])
+    group = max(-(-number // _MOST_ROWS), 1)
+    parts = ([one[row : row + group].tobytes() for one in columns.values()] for row in range(0, number, group))
+    return "".join(hashlib.blake2b(b"".join(part), digest_size=_ROW_BYTES).hexdigest() for part in parts)
 
 
 def _digest(values: Any) -> str:
@@ -66,6 +71,3 @@ def _flat(numbers: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, Any
             yield from _flat(one, f"{head}{name}/")
         else:
             yield f"{head}{name}", one
-
-
-Maker = Callable[[Any], pdem.Simulation]
