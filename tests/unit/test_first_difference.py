@@ -163,11 +163,11 @@ def test_runs_of_different_versions_that_are_the_same_here(made, tmp_path):
         if path.name.endswith(("550.h5", "600.h5", "turning.h5")):
             flip(path)
         stored = read_checkpoint(path)
-        write_checkpoint(path, stored.groups, {**stored.attributes, "processor": "abacus"})
+        write_checkpoint(path, stored.groups, {**stored.attributes, "sources": "abacus"})
     found = first(made(), b)
     assert (found.kind, found.before, found.step) == ("record", 500, 550)
     assert (found.entry.number, found.entry.column) == (GRAIN, "velocity_z")
-    assert "B was made under processor type abacus" in str(found)
+    assert "B was made under sources of pdem abacus" in str(found)
     assert "output.checkpoint_every" in str(found)
 
 

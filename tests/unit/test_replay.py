@@ -135,10 +135,10 @@ def found_in(error):
 def test_another_version_is_said(finished_copy, tmp_path):
     for path in CheckpointFolder(finished_copy).paths():
         stored = read_checkpoint(path)
-        write_checkpoint(path, stored.groups, {**stored.attributes, "processor": "abacus"})
+        write_checkpoint(path, stored.groups, {**stored.attributes, "sources": "abacus"})
     done = pdem.replay(finished_copy, 0.001, 0.0011, output=tmp_path / "again")
     assert done.proved
-    assert any("processor type abacus" in note and "bits may differ" in note for note in done.notes)
+    assert any("sources of pdem abacus" in note and "bits may differ" in note for note in done.notes)
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,11 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:
     """Translate one validation error of pydantic."""
-    location = tuple(part for part in error["loc"] if not (isinstance(part, str) and part.startswith(BRANCH)))
     place, kind = place_of(root, error["loc"]), error["type"]
+    *outer, last = error["loc"] or ("",)
+    location = tuple(part for part in outer if not _is_branch(part))
+    if kind == "extra_forbidden" or (error["loc"] and not _is_branch(last)):  # a user's key may begin like a branch
+        location = (*location, last)
     if location[-2:-1] == ("positions",) and isinstance(error["input"], (int, float)):
         text = "must be a list of points, each a list of x, y and z, as in [[0.0, 0.0, 0.1]]"
         return Problem(location[:-1], text)
@@ -85,6 +88,10 @@ def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:
     if kind in _TABLES and place.chosen and place.chosen in place.keys:
         return _without_name(place, location)
     return Problem(location, _text(place, location, error) + _or_auto(error["loc"], kind))
+
+
+def _is_branch(part: str | int) -> bool:
+    return isinstance(part, str) and part.startswith(BRANCH)
 
 
 def _too_few(place: KeyPlace, count: int | str) -> str:
