@@ -15,10 +15,10 @@ import numba
 from llvmlite import binding
 
 _LEVELS = {
-    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
     "x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 }
-"""Levels from the widest vectors to the narrowest, with the features that distinguish each from the next one."""
+"""Levels from the narrowest vectors to the widest, with the features that each adds to the one before."""
 
 _SCATTERED = "+prefer-no-gather,+prefer-no-scatter"
 """Vector code loads scattered numbers one by one. Since the mitigations of 2023 the gather instructions of many
@@ -35,7 +35,7 @@ NATIVE = "PDEM_NATIVE"
 @cache
 def target() -> tuple[str | None, str | None]:
     """Return name and features of the processor for numba; None stands for numba's own choice."""
-    name, features = _chosen("NUMBA_CPU_NAME"), _chosen("NUMBA_CPU_FEATURES")
+    name, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES  # the user's choice, from the environment
     if features is not None or platform.machine() not in ("x86_64", "AMD64"):
         return name, features
     if name is not None:
@@ -52,19 +52,15 @@ def _options_of(name: str) -> str:
 
 def processor_level(features: dict[str, bool]) -> str | None:
     """Return the level of x86-64 of a processor with these features; None if it has no fused multiply-add."""
-    missing = {level: any(not features.get(one) for one in needed) for level, needed in _LEVELS.items()}
-    if missing["x86-64-v3"]:
-        return None
-    return "x86-64-v3" if missing["x86-64-v4"] else "x86-64-v4"
+    best = None
+    for level, needed in _LEVELS.items():
+        if not all(features.get(one) for one in needed):
+            break
+        best = level
+    return best
 
 
 def has_wide_vectors() -> bool:
     """Return whether the processor that kernels are compiled for has vectors of eight numbers."""
     name, features = target()
     return name == "x86-64-v4" or "+avx512f" in (features or "")
-
-
-def _chosen(variable: str) -> str | None:
-    """Return the user's choice, as numba has read it from the environment."""
-    value = getattr(numba.config, variable.removeprefix("NUMBA_"))
-    return None if value is None else str(value)
