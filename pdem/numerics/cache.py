@@ -18,7 +18,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import numba
@@ -84,14 +84,11 @@ def not_stored(error: OSError) -> None:
     CacheWarning
         The first time in a process.
     """
-    _unstored.append(error)
-    if len(_unstored) == 1:
-        warnings.warn(
-            f"compiled kernels cannot be stored in {cache_directory()} ({error.strerror}): this run uses them, the "
-            "next one compiles them again; make room, or set PDEM_CACHE_DIR to another folder",
-            CacheWarning,
-            stacklevel=2,
-        )
+    _record(
+        _unstored, error,
+        f"compiled kernels cannot be stored in {cache_directory()} ({error.strerror}): this run uses them, the next "
+        "one compiles them again; make room, or set PDEM_CACHE_DIR to another folder",
+    )  # fmt: skip
 
 
 _damaged: list[str] = []
@@ -105,9 +102,14 @@ def damaged(path: str) -> None:
     CacheWarning
         The first time in a process.
     """
-    _damaged.append(path)
-    if len(_damaged) == 1:
-        warnings.warn(f"{path} is damaged: it is compiled again, and so are others", CacheWarning, stacklevel=2)
+    _record(_damaged, path, f"{path} is damaged: it is compiled again, and so are others")
+
+
+def _record(problems: list[Any], one: object, text: str) -> None:
+    """Add a problem to the problems of this process, and warn of the first."""
+    problems.append(one)
+    if len(problems) == 1:
+        warnings.warn(text, CacheWarning, stacklevel=3)
 
 
 @contextmanager
