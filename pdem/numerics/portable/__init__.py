@@ -1,1 +1,1 @@
-"""Arithmetic of kernels with the same bits on every processor: fused operations by a rule or name, powers, angles."""
+"""Arithmetic of kernels with the same bits on every processor: rounding by a rule or name, elementary functions."""

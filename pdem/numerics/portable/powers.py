@@ -12,10 +12,10 @@ import math
 
 from pdem.numerics.geometry_kernels import inlined_geometry
 
-_LN2_HIGH = 0.6931471803691238
+LN2_HIGH = 0.6931471803691238
 """The logarithm of 2 to 32 bits, so that products with exponents are exact."""
 
-_LN2_LOW = 1.9082149292705877e-10
+LN2_LOW = 1.9082149292705877e-10
 _INVERSE_LN2 = 1.4426950408889634
 _SQUARE_ROOT = 0.7071067811865476
 _LARGEST = 709.0
@@ -23,7 +23,7 @@ _LARGEST = 709.0
 
 
 @inlined_geometry
-def _logarithm(number: float) -> tuple[float, float]:
+def logarithm_parts(number: float) -> tuple[float, float]:
     """Return the exponent of 2, and the logarithm of the factor before it, which is next to 1."""
     factor, exponent = math.frexp(number)
     if factor < _SQUARE_ROOT:
@@ -39,7 +39,7 @@ def _logarithm(number: float) -> tuple[float, float]:
 def _exponential(number: float) -> float:
     """Return e to the power of a number between -`_LARGEST` and `_LARGEST`."""
     doublings = math.floor(number * _INVERSE_LN2 + 0.5)
-    rest = (number - doublings * _LN2_HIGH) - doublings * _LN2_LOW
+    rest = (number - doublings * LN2_HIGH) - doublings * LN2_LOW
     series = 0.0
     for order in range(14, 0, -1):
         series = rest / order * (1.0 + series)
@@ -51,8 +51,8 @@ def power(base: float, exponent: float) -> float:
     """Return a number of at least 0 to the power of a positive exponent."""
     if base <= 0.0:
         return 0.0
-    doublings, logarithm = _logarithm(base)
-    result = exponent * (doublings * _LN2_HIGH + (doublings * _LN2_LOW + logarithm))
+    doublings, logarithm = logarithm_parts(base)
+    result = exponent * (doublings * LN2_HIGH + (doublings * LN2_LOW + logarithm))
     if result > _LARGEST:
         return math.inf
     return _exponential(result) if result >= -_LARGEST else 0.0
