@@ -48,6 +48,8 @@ class WallCalls(NamedTuple):
         Row of the plan for the first step.
     poses, places : tuple
         Fields of `pdem.motion.planned_walls.Poses` and `WallPlaces`.
+    sink : tuple or None
+        Fields of `pdem.contact.losses.LossSink`, which receives the losses of contacts that end.
     """
 
     acts: bool
@@ -61,6 +63,7 @@ class WallCalls(NamedTuple):
     row: int
     poses: tuple[Any, ...]
     places: tuple[Any, ...]
+    sink: tuple[Any, ...] | None
 
 
 class PairCalls(NamedTuple):
@@ -84,6 +87,8 @@ class PairCalls(NamedTuple):
         Whether force indices are needed in reserve as well.
     terms : int64 array
         Sums to which the accounts of ended contacts are added.
+    sink : tuple or None
+        As `WallCalls.sink`.
     """
 
     evaluate: Call
@@ -97,3 +102,4 @@ class PairCalls(NamedTuple):
     reserve: int
     needs_forces: bool
     terms: Integers
+    sink: tuple[Any, ...] | None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.losses import pass_at_pairs, pass_at_walls
 from pdem.contact.pairs.arguments import Candidates, Contacts, Kick, ParticleArrays
 from pdem.contact.pairs.due_candidates import OWNED, STEP, add_step, add_step_of_all, take_longest
 from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of, take_part
@@ -75,6 +76,7 @@ def find_and_evaluate(
     if ended == 0 or not walls.keeps_account:
         return ended, deep, 0
     add_ended_at_walls(limbs, walls.terms, walls.columns, near, work, before)
+    pass_at_walls(near, work, before, walls.sink)
     return ended, deep, ended * len(walls.terms)
 
 
@@ -121,6 +123,8 @@ def evaluate_part(
     done, any_ended, deep, code = outcome_of(runs)
     if any_ended:
         times[COUNTED] += add_ended(limbs, pairs.terms, Contacts(*contacts).ended, runs)
+        listed = Candidates(*candidates)
+        pass_at_pairs(runs, Contacts(*contacts).left, listed.lower, listed.higher, pairs.sink)
     outcome[DEEP_PAIR], outcome[CODE] = max(outcome[DEEP_PAIR], deep), max(outcome[CODE], code)
     return done
 

@@ -29,8 +29,12 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         if system.stages.is_due:
             begin_next_stage(system, phases)
             act(system, phases)
-        looked_at = min(last, system.features.next_step(forces=True))
-        stop = min(looked_at, system.features.next_step(forces=False))
+        frozen = system.stages.is_frozen
+        looked_at = min(last, system.features.next_step(forces=True, frozen=frozen))
+        stop = min(looked_at, system.features.next_step(forces=False, frozen=frozen))
+        if frozen:
+            system.progress.advance(max(stop - system.progress.step, 0))
+            requested, _ = time_step.allreduce_status_or_stop(system, False)
         while system.progress.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)
             following = system.progress.step + (begun is None)
@@ -48,10 +52,11 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some events may have been due before: they run now.
     """
-    if system.progress.step < min(system.features.next_step(forces=True), system.features.next_step(forces=False)):
+    frozen = system.stages.is_frozen
+    if system.progress.step < min(system.features.next_step(forces=forces, frozen=frozen) for forces in (True, False)):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
     for feature in system.features.by_turn:
-        if system.progress.step >= feature.next_step:
+        if system.progress.step >= feature.next_step and (feature.acts_when_frozen or not frozen):
             feature.act(system, phases)

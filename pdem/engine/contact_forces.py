@@ -11,7 +11,7 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
 from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_of_workers, longest_step
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
-from pdem.contact.step_calls import PairCalls, PythonHooks, WallCalls
+from pdem.contact.step_calls import PairCalls, PythonHooks
 from pdem.contact.steps import (
     CODE,
     COUNTED,
@@ -144,6 +144,7 @@ class ContactSteps:
         self._swaps = 0
         if system.box.moving is not None and ahead:
             self._have_own_box()
+        system.contacts.pairs.sink = _loss_sink(system)
         self._walls, self._pairs = self._wall_calls(), self._pair_calls()
 
     def _have_own_box(self) -> None:
@@ -297,7 +298,7 @@ class ContactSteps:
         self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
 
     def _wall_calls(self) -> tuple[Any, ...] | None:
-        """Return the arguments of `take_steps` for contacts with walls, None without walls."""
+        """Return the fields of `WallCalls` for contacts with walls, None without walls."""
         contacts = self._system.contacts.walls
         if contacts is None:
             return None
@@ -313,8 +314,8 @@ class ContactSteps:
                 call_of(contacts.find_kernel, (tally, near, parameters, surface, *both)),
                 call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
             )
-        keeps, moves = contacts.law.has_ledger, self._wall_moves()
-        return tuple(WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts, *moves))
+        calls = *contacts.calls, tuple(given), contacts.law.has_ledger, *contacts.accounts
+        return (contacts.is_near, *calls, *self._wall_moves(), self._system.contacts.pairs.sink)
 
     def _wall_moves(self) -> tuple[Any, ...]:
         """Return the call that moves walls in each step, the first row of the plan, and the arguments of the call."""
@@ -335,8 +336,16 @@ class ContactSteps:
             pairs.calls = call_of(pairs.kernel, evaluated), call_of(sum_forces, summed)
         return PairCalls(
             *pairs.calls, evaluated, summed, pairs.late_schedule, rows, storage.inner_number, storage.number,
-            storage.reserve, storage.forces.any_persistent, pairs.terms,
+            storage.reserve, storage.forces.any_persistent, pairs.terms, pairs.sink,
         )  # fmt: skip
+
+
+def _loss_sink(system: System) -> tuple[Any, ...] | None:
+    """Return the arrays of a feature that receive the losses of contacts that end, as a plain tuple; or None."""
+    if not system.constants.law.passes_losses:
+        return None
+    sinks = (one.loss_sink(system) for one in system.features)
+    return next((tuple(sink) for sink in sinks if sink is not None), None)
 
 
 def _kick(system: System, dt: float, *, ahead: bool) -> Kick:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pdem.case.sections.schema import CaseData
     from pdem.contact.law.pair_table import ContactParameters
+    from pdem.contact.losses import LossSink
     from pdem.contact.walls.storage import Evaluated
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
@@ -64,6 +65,8 @@ class Feature:
         Order of its events among events of the same step.
     needs_forces : bool
         Whether its events read the forces of contacts, which then stay in memory in these steps.
+    acts_when_frozen : bool
+        Whether its events happen in stages in which nothing moves.
     tables : tuple of StateTable
         Its groups of a checkpoint.
     energy_terms : tuple of EnergyTerm
@@ -79,6 +82,7 @@ class Feature:
     name: ClassVar[str]
     turn: ClassVar[Turn]
     needs_forces: ClassVar[bool] = True
+    acts_when_frozen: ClassVar[bool] = True
     tables: ClassVar[tuple[StateTable, ...]] = ()
     energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
@@ -301,6 +305,13 @@ class Feature:
 
         Fields of particles that are not part of the packed rows are up to date, positions and velocities need not be.
         """
+
+    def loss_sink(self, system: System) -> LossSink | None:
+        """Return the arrays of owned particles that receive the energies which contacts lose until they end.
+
+        Asked before steps, in cases with a law that passes losses on (`pdem.contact.losses`). None before it is loaded.
+        """
+        return None
 
     @property
     def watches_walls(self) -> bool:

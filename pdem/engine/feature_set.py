@@ -126,9 +126,13 @@ class Features:
         """Return the feature with a name."""
         return self._by_name[name]
 
-    def next_step(self, *, forces: bool) -> int:
-        """Return the step of the next event of features that need contact forces, or of features that do not."""
-        return min((one.next_step for one in self._all if one.needs_forces is forces), default=NEVER)
+    def next_step(self, *, forces: bool, frozen: bool) -> int:
+        """Return the step of the next event of features that need contact forces, or of features that do not.
+
+        In a `frozen` stage features that follow motion have no events.
+        """
+        acting = (one for one in self._all if one.needs_forces is forces and (one.acts_when_frozen or not frozen))
+        return min((one.next_step for one in acting), default=NEVER)
 
 
 def fields_in(features: Iterable[Any], case: CaseData) -> tuple[Field, ...]:

@@ -123,12 +123,12 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
         count = len(given["id"])
         own = system.particles
         new = {name: given.get(name, field.allocate(count)) for name, field in own.fields.items()}
+        for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
+            system.contacts.ended_energies.add("outflow", -values)
         for feature in features_of(system):
             feature.on_insert(system, new)
         for name, quantum in system.contacts.quanta.items():
             new[name] = whole_quanta(new[name], quantum)
-        for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
-            system.contacts.ended_energies.add("outflow", -values)
         for name, values in energies_of_features(system, new):
             system.contacts.ended_energies.add(_term_after(system.features, name), -values)
         own.replace({name: np.concatenate((own[name], new[name])) for name in own.fields})

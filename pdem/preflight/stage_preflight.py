@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LOOK_EVERY = 100
 """Default number of steps between two evaluations of the condition of a stage."""
 
+FROZEN_LOOK, FROZEN_LOOKS = 1.0, 1000
+"""In frozen stages: default interval between two evaluations [s], and their number until the latest end."""
+
 SPREAD_OF_NUMBERS = 1.1
 """Safety factor of the number of particles in an inserted mass, relative to the mass divided by the mean mass."""
 
@@ -25,6 +28,9 @@ SPREAD_OF_NUMBERS = 1.1
 def look_interval(stage: Stage, step: float) -> int:
     """Return the number of steps of length `step` [s] between two evaluations of the condition of a stage."""
     every = None if stage.until is None else stage.until.every
+    if every is None and stage.motion == "frozen":
+        latest = None if stage.until is None else stage.until.latest
+        every = FROZEN_LOOK if latest is None else latest / FROZEN_LOOKS
     return LOOK_EVERY if every is None else max(1, round(every / step))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import create_model
 
@@ -34,7 +34,7 @@ class UntilKeys(Section):
     )
     every: Positive | None = entry(
         "Interval at which the condition is evaluated, in s, counted from the beginning of the stage; by default "
-        "100 time steps.",
+        "100 time steps, in frozen stages a thousandth of `latest`, or 1 s.",
         default=None,
         unit="s",
     )
@@ -98,6 +98,10 @@ class Stage(Section):
         'Interactions by `"a-b"`, with values that change at the beginning of the stage, such as `grain-grain = '
         "{friction = 0.5}`. Laws and models cannot change.",
         default_factory=dict,
+    )
+    motion: Literal["free", "frozen"] = entry(
+        '`"frozen"`: particles and walls keep their places during the stage, and only `heat` goes on; for long times.',
+        default="free",
     )
     gravity: Vector | None = entry("Gravity from the beginning of the stage on, in m/s^2.", default=None, unit="m/s^2")
     gravity_table: GravityTable | None = entry(

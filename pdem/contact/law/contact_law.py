@@ -16,6 +16,9 @@ import numpy as np
 
 from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.parts import (
+    EXCHANGE_REST,
+    PASSED_LOSS,
+    REFERENCE_OVERLAP,
     Energy,
     HistoryColumn,
     MaterialProperties,
@@ -49,13 +52,6 @@ MOST_COEFFICIENTS = 48
 
 AGE = HistoryColumn("contact_steps", "1")
 """Number of steps since a contact began, if a case asks for it."""
-
-REFERENCE_OVERLAP = HistoryColumn("reference_overlap", "m")
-"""Overlap of two particles without elastic force, if contacts of a case may begin with an overlap.
-
-The law acts on the overlap less this reference. While the particles separate the reference decreases with the overlap,
-so that it is 0 once they have been apart: no force jumps and no energy appears.
-"""
 
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
 
@@ -137,6 +133,8 @@ class ContactLaw:
         Whether the periodic box of the particles deforms.
     ends : bool
         Whether kernels tell why contacts end, see `tells_ends`.
+    references, heat : bool
+        Whether histories have a reference overlap, and columns for the exchange of heat, see `pdem.contact.law.parts`.
 
     Attributes
     ----------
@@ -173,6 +171,7 @@ class ContactLaw:
         deforms: bool = False,
         ends: bool = False,
         references: bool = False,
+        heat: bool = False,
     ) -> None:
         recipes, self.has_clusters, self.deforms, self._ends = list(recipes), clusters, deforms, ends
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
@@ -187,7 +186,8 @@ class ContactLaw:
         # models of one role may share history columns, since a pair has only one model of each role
         remembering = [*self._remembering(), *self.adhesions]
         memory = dict.fromkeys(column for part in remembering for column in part.history)
-        asked = [column for column, wanted in ((AGE, ages), (REFERENCE_OVERLAP, references)) if wanted]
+        further = (AGE, ages), (REFERENCE_OVERLAP, references), (EXCHANGE_REST, heat), (PASSED_LOSS, heat and energies)
+        asked = [column for column, wanted in further if wanted]
         self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *asked, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
@@ -269,6 +269,11 @@ class ContactLaw:
         """First column of a history that is an account."""
         return self.columns - len(self.energies)
 
+    @property
+    def passes_losses(self) -> bool:
+        """Whether bodies receive the energy that their contacts lose."""
+        return self.has(PASSED_LOSS.name)
+
     def place(self, name: str) -> int:
         """Return the column of a history by name, the first one of a vector; 0 if the law has no such column."""
         names = [column.name for column in self.history]
@@ -338,14 +343,13 @@ class ContactLaw:
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
         others += ["age"] * self.has(AGE.name) + ["reference"] * self.has(REFERENCE_OVERLAP.name)
-        others += ["ledger"] * self.has_ledger
+        others += ["heat"] * self.has(EXCHANGE_REST.name) + ["ledger"] * self.has_ledger
         others += ["clusters"] * self.has_clusters + ["box"] * self.deforms + ["ends"] * self.tells_ends
         return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:
-        if self.is_spring:
-            return "friction-dynamic" if self.has("slips") else "friction"
-        return self.tangential.name if self.tangential else ""
+        own = self.tangential.name if self.tangential else ""
+        return ("friction-dynamic" if self.has("slips") else "friction") if self.is_spring else own
 
     @property
     def is_spring(self) -> bool:

@@ -175,6 +175,20 @@ class HistoryColumn:
     exchanged: int = 1
 
 
+REFERENCE_OVERLAP = HistoryColumn("reference_overlap", "m")
+"""Overlap of two particles without elastic force, if contacts of a case may begin with an overlap.
+
+The law acts on the overlap less this reference. While the particles separate the reference decreases with the overlap,
+so that it is 0 once they have been apart: no force jumps and no energy appears.
+"""
+
+PASSED_LOSS = HistoryColumn("passed_loss", "J")
+"""Part of the energy lost in a contact that its bodies have received as heat, see `pdem.contact.losses`."""
+
+EXCHANGE_REST = HistoryColumn("exchange_rest", "J")
+"""Energy that a contact has still to exchange between its bodies: less than one quantum."""
+
+
 @dataclass(frozen=True)
 class Energy:
     """One account of energy of a contact [J]; accounts are the last columns of its history.

@@ -98,6 +98,9 @@ class Contacts(NamedTuple):
         Forces and torques of contacts by force index, see `pdem.contact.pairs.layout.force_row_of`.
     ended : (accounts, workers * ENDS) array
         Accounts of contacts that ended in the present runs; worker w writes from ``w * ENDS`` on.
+    left : (2, workers * ENDS) array
+        Candidates of these contacts, including contacts that another rank counts, and the loss that their particles
+        have not received yet [J]; empty unless particles receive losses.
     width : int
         Columns of a history.
     """
@@ -108,6 +111,7 @@ class Contacts(NamedTuple):
     history: Floats
     forces: Floats
     ended: Floats
+    left: Floats
     width: int
 
 

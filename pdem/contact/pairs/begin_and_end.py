@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.losses import left_loss_of
 from pdem.contact.pairs.history import begin_history, history_of, move_history
 from pdem.contact.pairs.history_kernels import (
     SPARE,
@@ -126,22 +127,25 @@ def begin_contacts(chunk: int, place: int, new: int, lists: Lists) -> int:
 def contact_end_of(law: ContactLaw) -> Any:
     """Make the function that ends contacts of a block if particles separated, unless the law continues the contact."""
     lasts, ruptures, tells = lasts_of(law), ruptures_of(law), law.tells_ends
+    passes_losses, left_of = law.passes_losses, left_loss_of(law, BLOCK)
 
     @inlined_closure
     def end_contacts(
-        chunk: int, at: int, block: int, place: int, lists: Lists, parameters: StepParameters,
+        chunk: int, at: int, block: int, places: tuple[int, int], lists: Lists, parameters: StepParameters,
         packed: Floats, work: Floats,
     ) -> tuple[int, int, int]:  # fmt: skip
         """End contacts of a chunk, from its contact `block` on, if particles separated and the law does not continue.
 
-        Accounts of ended contacts are written from `place` on; the candidate of a contact that ruptured has all bits
-        inverted, if the law distinguishes these. Returns the number of ended contacts, the number of accounts, and one
+        Accounts of ended contacts are written from the first of two `places` on, losses that particles have still to
+        receive from the second one on. The candidate of a contact that ruptured has all bits inverted, if the law
+        distinguishes these. Returns the number of ended contacts, the number of accounts, and one
         more than a candidate that overlaps too much, or 0.
         """
         candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
         first, _ = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
         begin, before = chunks.history_begin[chunk], chunks.contacts[chunk]
         behind, count, noted, deep = begin - chunks.force_begin[chunk], before, 0, 0
+        place, left_place = places
         # backwards: the contact that fills a gap has been tested before
         for c in range(min(BLOCK, before - block) - 1, -1, -1):
             state, h = work[offset(at, c) + STATE], begin + block + c
@@ -153,6 +157,11 @@ def contact_end_of(law: ContactLaw) -> Any:
                     if tells and ruptures(k, h, candidates, contacts.history, parameters, packed):
                         contacts.ended[len(contacts.ended) - 1, place + noted] = -1 - k
                     noted += 1
+                if passes_losses:
+                    contacts.left[0, left_place + before - count] = k
+                    contacts.left[1, left_place + before - count] = left_of(
+                        contacts.history, history_of(h, contacts.width)
+                    )
                 count -= 1
                 end_contact(k, h, begin + count, behind, candidates, contacts, lists.rows)
         chunks.contacts[chunk] = count

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.dissipation import add_dissipated, terms_of_accounts
+from pdem.contact.losses import pass_pair_losses
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, Views, parameters_of
@@ -77,28 +78,27 @@ class PairContacts(PairReadings):
         When candidates that do not touch have to be tested.
     calls : (call, call) or None
         Addresses by which `pdem.contact.steps` calls the kernels of law and sums; None after lists have been made.
+    sink : tuple or None
+        Fields of `pdem.contact.losses.LossSink`, if the bodies of contacts receive what these lose.
     """
 
     def __init__(self, law: ContactLaw) -> None:
         self.law, self.terms = law, terms_of_accounts(law)
         self.kernel = kernels.pair_kernel(law)
-        self.candidates, self.inner, self.chunk_size = 0, 0, CHUNK
+        self.candidates, self.inner, self.chunk_size, self.workers = 0, 0, CHUNK, 1
         self.lower, self.higher = np.empty(0, np.int32), np.empty(0, np.int32)
-        self.held, self.storage = HeldRows(), HistoryStorage(law)
+        self.held, self.storage, self.due_values = HeldRows(), HistoryStorage(law), DueValues()
         self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
         self.watchers: list[EndWatcher] = []
-        self.due_values = DueValues()
-        self._force_index = np.zeros(0, np.int32)
-        self._start = np.zeros(1, np.int64)
+        self._force_index, self._start = np.zeros(0, np.int32), np.zeros(1, np.int64)
         self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)  # the second holds loads later
         self._packed = np.empty(0)
         self._views: Views | None = None
         self.calls: tuple[Call, Call] | None = None
+        self.sink: tuple[Any, ...] | None = None
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor, self._number = np.empty(0, np.int32), np.empty(0, np.int32)
-        self._carried = CarriedPairs()
-        self._touching = np.empty(0, np.int32)
-        self.workers = 1
+        self._carried, self._touching = CarriedPairs(), np.empty(0, np.int32)
         self._last_chunk, self._complete, self._first_read = (np.empty(0, np.int32) for _ in range(3))
         self._complete_begin, self._first_read_begin = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
@@ -297,6 +297,7 @@ class PairContacts(PairReadings):
                 ended.count(add_ended(ended.limbs, self.terms, self.storage.ended, runs))
                 for watcher in self.watchers:
                     self.show_ended(runs, watcher)
+                pass_pair_losses(runs, self.storage.left, self.lower, self.higher, self.sink)
             if not done:
                 self.storage.resume()
         return deepest, code

@@ -35,7 +35,7 @@ from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history_kernels import chunk_range
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK, WORK, history_place
-from pdem.contact.pairs.runs import BEGIN, CODE, DEEP, END, ENDED, STOP, WORKER
+from pdem.contact.pairs.runs import BEGIN, CODE, DEEP, END, ENDED, ENDED_IN_ALL, STOP, WORKER
 from pdem.contact.pairs.stages import (
     NO_MATERIALS,
     add_box_work,
@@ -189,8 +189,10 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
                 scatter_forces(at, h - BLOCK - behind, BLOCK, work, contacts.forces)
                 scattered = block
             if contact_geometry(at, whole_lanes(real), real, parameters, work) > 0:
-                fewer, accounts, deep = end_contacts(chunk, at, block, place + ended, lists, parameters, packed, work)
+                places = place + ended, run[WORKER] * ENDS + run[ENDED_IN_ALL]
+                fewer, accounts, deep = end_contacts(chunk, at, block, places, lists, parameters, packed, work)
                 ended, run[DEEP] = ended + accounts, max(run[DEEP], deep)
+                run[ENDED_IN_ALL] += fewer
                 if fewer > 0:  # other contacts have moved into this block
                     continue
             materials = evaluate_block(at, h, real, materials, lists, parameters, work)
@@ -215,11 +217,11 @@ def chunks_of(law: ContactLaw) -> Any:
     ) -> None:  # fmt: skip
         """Evaluate the chunks of a run until the worker has no room for the contacts of the next one."""
         chunk, at, materials = run[BEGIN], run[WORKER] * WORK, NO_MATERIALS
-        ended, run[DEEP], run[CODE] = 0, 0, FINE
+        ended, run[ENDED_IN_ALL], run[DEEP], run[CODE] = 0, 0, 0, FINE
         schedule, contacts, packed = lists.schedule, lists.contacts, particles.packed
         while chunk < run[END]:
             begin, blocks = find_new_contacts(chunk, run[END], at, lists, parameters, packed, work)
-            if ended + lists.chunks.contacts[chunk] + begin > ENDS:
+            if run[ENDED_IN_ALL] + lists.chunks.contacts[chunk] + begin > ENDS:
                 break
             if not make_room(chunk, begin, run, lists):
                 break

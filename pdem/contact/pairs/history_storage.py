@@ -57,6 +57,8 @@ class HistoryStorage:
         Candidate of each history index.
     ended : (accounts + 1, workers * ENDS) array
         Accounts of contacts that ended in the last evaluation, and their candidates.
+    left : (2, workers * ENDS) array
+        Losses that the particles of these contacts have still to receive, see `pdem.contact.pairs.arguments.Contacts`.
     """
 
     def __init__(self, law: ContactLaw) -> None:
@@ -67,7 +69,11 @@ class HistoryStorage:
         self.candidate, self._lower, self._higher = (np.zeros(0, np.int32) for _ in range(3))
         self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self.ended = np.zeros((self._accounts + 1, 0))
+        self.ended, self.left, self._passes_losses = (
+            np.zeros((self._accounts + 1, 0)),
+            np.zeros((2, 0)),
+            law.passes_losses,
+        )
         self._source = np.zeros(0, np.int32)
         self._listed = np.zeros(0, np.int32)
         self._runs = np.zeros((0, RUN), np.int64)
@@ -104,7 +110,7 @@ class HistoryStorage:
     def contacts(self) -> Contacts:
         """Contacts as arguments of kernels; views."""
         names = self.candidate, self._lower, self._higher
-        return Contacts(*names, self.history.reshape(-1), self.forces.forces, self.ended, self.width)
+        return Contacts(*names, self.history.reshape(-1), self.forces.forces, self.ended, self.left, self.width)
 
     @property
     def count(self) -> int:
@@ -233,6 +239,7 @@ class HistoryStorage:
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
         if len(self._runs) != workers:
             self.ended = np.zeros((self._accounts + 1, workers * ENDS))
+            self.left = np.zeros((2, workers * ENDS if self._passes_losses else 0))
             self._runs = np.zeros((workers, RUN), np.int64)
         self._count = None
         self._take(*plan_runs(self._runs, first, last, _MOVES * self.most, self._next, self.forces.following))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.coefficients import part_reader, remembering_reader
-from pdem.contact.law.contact_law import AGE, OVERLAP, REFERENCE_OVERLAP, UNKNOWN
+from pdem.contact.law.contact_law import AGE, OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.kinds.spring_force import spring_force
 from pdem.contact.law.kinds.viscoelastic import Before, normal_force_of
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
-from pdem.contact.law.parts import Contact, Load
+from pdem.contact.law.parts import REFERENCE_OVERLAP, Contact, Load
 from pdem.contact.pairs.layout import (
     COEFFICIENTS,
     CONTACT_X,

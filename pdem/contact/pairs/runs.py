@@ -35,15 +35,19 @@ class EndWatcher(Protocol):
         """
 
 
-RUN = 11
-WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = range(RUN)
+RUN = 12
+(
+    WORKER, BEGIN, END, STOP, ENDED, ENDED_IN_ALL, DEEP, CODE,
+    FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END,
+) = range(RUN)  # fmt: skip
 """Fields of ``runs[worker, field]``, the task and the results of a worker:
 
 =================================  ===============================================================================
 `WORKER`                           read: its number
 `BEGIN`, `END`                     read: first chunk, and the end of the chunks
 `STOP`                             written: the first chunk that was not evaluated; `END` if the room sufficed
-`ENDED`                            written: number of contacts that have ended
+`ENDED`                            written: number of contacts that have ended and that this rank counts
+`ENDED_IN_ALL`                     written: number of contacts that have ended
 `DEEP`                             written: 1 + a candidate with an overlap beyond the limit, or 0
 `CODE`                             written: largest code of integrated particles (`integration.FINE`)
 `FREE_HISTORY`, `..._END`          used up: history indices for chunks that need more than their own
@@ -161,6 +165,6 @@ def outcome_of(runs: Integers) -> tuple[bool, bool, int, int]:
     done, ended, deep, code = True, False, 0, 0
     for worker in range(len(runs)):
         done &= runs[worker, STOP] == runs[worker, END]
-        ended |= runs[worker, ENDED] > 0
+        ended |= runs[worker, ENDED_IN_ALL] > 0
         deep, code = max(deep, runs[worker, DEEP]), max(code, runs[worker, CODE])
     return done, ended, deep, code

@@ -103,6 +103,11 @@ class Stages:
         return self.states[self.present]
 
     @property
+    def is_frozen(self) -> bool:
+        """Whether nothing moves in the present stage."""
+        return bool(self.sections) and self.section.motion == "frozen"
+
+    @property
     def is_over(self) -> bool:
         """Whether the present stage has ended: the next one begins with the next step."""
         return bool(self.sections) and self.state.outcome != GOES_ON

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.contact.law.contact_law import OVERLAP, REFERENCE_OVERLAP, UNKNOWN
+from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import ElasticState, elastic_energies
+from pdem.contact.law.parts import REFERENCE_OVERLAP
 from pdem.containers.records import PairRecords
 from pdem.foundation.exact_math import norm
 from pdem.foundation.packed_row import PLACE
@@ -28,7 +29,7 @@ class BegunContacts(NamedTuple):
     Attributes
     ----------
     reference : (n,) array
-        Overlap without force [m], see `pdem.contact.law.contact_law.REFERENCE_OVERLAP`; 0 for spheres that are apart.
+        Overlap without force [m], see `pdem.contact.law.parts.REFERENCE_OVERLAP`; 0 for spheres that are apart.
     energy : (n,) array
         Elastic energy with which the contact begins [J].
     """

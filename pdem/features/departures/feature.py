@@ -34,6 +34,7 @@ class Departures(Feature):
         Whether the domain has sides through which particles can leave.
     """
 
+    acts_when_frozen = False
     name, turn, needs_forces = "balance", Turn.LEAVE, False
     tables = (StateTable(LEFT, observes=True),)
 

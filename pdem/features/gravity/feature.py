@@ -29,6 +29,7 @@ class ChangingGravity(Feature):
         Gravity at any time; None if it is constant.
     """
 
+    acts_when_frozen = False
     name, turn = "gravity", Turn.CHANGE_GRAVITY
     energy_terms = (EnergyTerm("gravity_work", Role.SUPPLIED, summed=True, before="own_forces"),)
 

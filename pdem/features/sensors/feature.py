@@ -32,6 +32,7 @@ class Sensors(Feature):
         Sensors in the order of the case.
     """
 
+    acts_when_frozen = False
     name, turn, tables = "sensors", Turn.COUNT, TABLES
 
     def __init__(self, places: Sequence[SensorPlace] = ()) -> None:
