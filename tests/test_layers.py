@@ -51,6 +51,8 @@ FLOORS = dict.fromkeys(("kernels", "parameters", "section", "rules", "columns"),
 # Of bonds also the pairs that a case joins, and their stiffness, since limits of the step follow from them.
 OF_BONDS = "bond_limits", "bond_steps", "bond_stiffness", "kernel", "pair_lists", "potential", "reference", "selection"
 FLOORS |= dict.fromkeys((*OF_BONDS, "shape_bonds", "strengths"), "case")
+# Of heat the conductances, from which checks compute the Biot numbers.
+FLOORS |= dict.fromkeys(("conductance", "surroundings", "intervals", "heat_materials"), "case")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache", "pdem.numerics.portable.target"

@@ -298,7 +298,7 @@ def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
     return ContactLaw(
         recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case),
         deforms=images and deforms(case), ends=output.contact_ends,
-        references=any(one.contact == "after-break" for one in case.bonds.values()),
+        references=any(one.contact == "after-break" for one in case.bonds.values()), heat=case.heat is not None,
     )  # fmt: skip
 
 

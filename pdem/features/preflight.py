@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.features.bonds.preflight import bond_findings
 from pdem.features.external_forces.preflight import force_findings
 from pdem.features.fields.preflight import field_findings
+from pdem.features.heat.preflight import heat_findings
 from pdem.features.insertions.preflight import insertion_findings
 from pdem.features.sensors.preflight import sensor_findings
 
@@ -44,4 +45,4 @@ def findings_on_particles(case: Case, particles: Population, step: float) -> lis
     CaseError
         On all ranks, if a feature cannot use them.
     """
-    return bond_findings(case, particles, step)
+    return [*bond_findings(case, particles, step), *heat_findings(case, particles, step)]

@@ -15,6 +15,7 @@ from pdem.features.departures.feature import Departures
 from pdem.features.external_forces.feature import ExternalForces
 from pdem.features.fields.feature import Fields
 from pdem.features.gravity.feature import ChangingGravity
+from pdem.features.heat.feature import HeatFeature
 from pdem.features.insertions.feature import Insertions
 from pdem.features.liquid.feature import Liquid
 from pdem.features.observers.feature import Observers
@@ -44,6 +45,7 @@ FEATURES: tuple[type[Feature], ...] = (
     ExternalForces,
     Liquid,
     Bonds,
+    HeatFeature,
     StageEnds,
     ChangingGravity,
     Observers,

@@ -13,6 +13,7 @@ import numpy as np
 from pdem.case.gravity import first_gravity
 from pdem.case.groups.fixed_groups import has_fixed, number_of_fixed
 from pdem.case.groups.group_sizes import group_sizes, reach_of
+from pdem.case.groups.group_values import values_of_group
 from pdem.case.groups.initial_clusters import ids_with_members, orientations, orientations_of, with_members
 from pdem.case.groups.packing_forces import packing_forces
 from pdem.case.groups.particle_files import read_particle_file
@@ -21,7 +22,6 @@ from pdem.case.messages import shown_key
 from pdem.case.rules.checks import periodic_width_problems
 from pdem.case.stage_cases import first_meshes, walls_present
 from pdem.case.wall_files import read_walls
-from pdem.contact.law.carried_liquid import carried_by
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.group import on_each_rank
@@ -230,14 +230,16 @@ def _table(case: Case, groups: list[PlacedGroup], over: Exchange) -> Table:
     parts = {"id": ids_with_members(case, groups, over), "material": materials}
     for name in ("radius", "position", "velocity", "angular_velocity"):
         parts[name] = [getattr(one, name) for one in groups]
-    if any(group.liquid for group in case.particles):
-        both = zip(groups, case.particles, strict=True)
-        parts["liquid"] = [carried_by(one.radius, group.liquid) for one, group in both]
+    both = zip(groups, case.particles, strict=True)
+    values = [values_of_group(case, group, one.radius) for one, group in both]
+    parts |= {name: [one[name] for one in values] for name in (values[0] if values else ())}
     if has_fixed(case):
         numbers = (number_of_fixed(case, index) for index in range(len(groups)))
         parts["fixed"] = [np.full(len(one.radius), k) for one, k in zip(groups, numbers, strict=True)]
     table = {
         name: np.concatenate([FIELDS[name].allocate(0), *columns]).astype(FIELDS[name].dtype)
+        if name in FIELDS
+        else np.concatenate(columns)
         for name, columns in parts.items()
     }
     return table | orientations_of(case, groups)

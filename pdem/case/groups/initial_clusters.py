@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.groups.flexible import FLEXIBLE_COLUMNS, without_flexible
+from pdem.case.groups.group_values import GROUP_FIELDS
 from pdem.case.groups.shapes import has_clusters, has_flexible, member_count, shapes_of, used_shapes
 from pdem.case.laws import material_properties
 from pdem.case.sections.shapes import RandomTurn, ShapeTurn
@@ -118,12 +119,14 @@ def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) ->
 def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
     """Return the columns of the members of clusters, and the columns of the clusters.
 
-    `placed` has the arguments of `pdem.particles.clusters.cluster_members.cluster_columns`, and optionally ``liquid``.
+    `placed` has the arguments of `pdem.particles.clusters.cluster_members.cluster_columns`, and
+    optionally fields of `pdem.case.groups.group_values`.
     """
     shapes = list(shapes_of(case).values())
     density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed particles may have no density
     clusters = cluster_columns(shapes, placed, density)
-    columns = member_columns(shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed})
+    further = {name: placed[name] for name in GROUP_FIELDS if name in placed}
+    columns = member_columns(shapes, clusters, further)
     table, particles = Clusters(shape_arrays(shapes)), Particles(columns)
     table.replace(clusters["number"], clusters["image"], states_of(clusters))
     place_all_members(table, particles, density)

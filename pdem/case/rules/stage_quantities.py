@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pdem.case.columns import balance_columns, box_columns, stress_columns, writes_stress
 from pdem.case.groups.fixed_groups import fixed_columns
+from pdem.features.heat.columns import OF_ALL
 from pdem.features.sensors.columns import AXES, columns_of_sensor
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Quantity(NamedTuple):
         Least possible value.
     """
 
-    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions"]
+    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions", "heat"]
     owner: str = ""
     least: float = 0.0
 
@@ -61,6 +62,7 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
             signed = "_velocity_" in name or "_passed" in name or name.endswith("_lacey")
             if name != f"{sensor.name}_flow":
                 found[name] = Quantity("sensors", sensor.name, -math.inf if signed else 0.0)
+    found |= {name: Quantity("heat") for name, _ in OF_ALL if case.heat is not None}
     for insertion in case.insertions:
         found |= {f"{insertion.name}_{name}": Quantity("insertions", insertion.name) for name in INSERTED}
     return found

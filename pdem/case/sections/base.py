@@ -57,6 +57,17 @@ class Section(BaseModel):
     branch: ClassVar[str] = ""
     """Tag of this section as a branch of a union, else empty."""
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Move keys that a feature adds, by a base class that is no section, behind the keys of the section."""
+        super().__pydantic_init_subclass__(**kwargs)
+        keys = cls.model_fields
+        added = [
+            name for one in cls.__mro__ if not issubclass(one, Section) for name in getattr(one, "model_fields", ())
+        ]
+        for name in dict.fromkeys(added):
+            keys[name] = keys.pop(name)
+
 
 Vector = Annotated[tuple[float, float, float], Field(strict=False)]
 """Three finite numbers (a TOML list)."""

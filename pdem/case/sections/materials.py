@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from pdem.case.sections.base import NotNegative, Positive, Section, entry
+from pdem.case.sections.thermal import MaterialHeat
 from pdem.contact.law.models import LAWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Material(Section):
+class Material(MaterialHeat, Section):
     """``[materials.NAME]``: a material of particles and walls."""
 
     density: Positive | None = entry("Density in kg/m^3; needed for particles only.", default=None, unit="kg/m^3")

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector, entry
 from pdem.case.sections.shapes import Orientation
 from pdem.case.sections.sizes import Radius
+from pdem.case.sections.thermal import GroupHeat
 from pdem.case.sections.units import AngularVelocity
 
 Points = Annotated[tuple[Vector, ...], Field(strict=False, min_length=1)]
@@ -147,7 +148,7 @@ Velocity = Annotated[
 ]
 
 
-class ParticleGroup(Section):
+class ParticleGroup(GroupHeat, Section):
     """``[[particles]]``: particles of one material, with exactly one of `fill`, `file` and `positions`."""
 
     material: str = entry("Name of a material with a density.")

@@ -31,6 +31,7 @@ from pdem.case.sections.walls import MeshWall
 from pdem.features.bonds.section import BondSection
 from pdem.features.external_forces.section import Force
 from pdem.features.fields.section import GridFields, with_defaults
+from pdem.features.heat.section import Heat
 from pdem.features.insertions.section import Insertion
 from pdem.features.sensors.section import Sensor
 
@@ -97,6 +98,7 @@ class CaseData(Section):
     bonds: dict[str, BondSection] = entry(
         "Bonds between spheres by name, from the start of the run on.", default_factory=dict
     )
+    heat: Heat | None = entry("Temperatures of particles, and their exchange of heat.", default=None)
     motions: dict[str, MovingFrame] = entry(
         "Motions by name, which carry walls and other motions.", default_factory=dict
     )

@@ -18,10 +18,11 @@ from pdem.case.sections.driven_walls import Body, Servo
 from pdem.case.sections.motions import MovingFrame
 from pdem.case.sections.placed_meshes import PlacedMesh
 from pdem.case.sections.surfaces import Surface
+from pdem.case.sections.thermal import WallHeat
 from pdem.features.wear.section import Wear
 
 
-class Wall(MovingFrame):
+class Wall(WallHeat, MovingFrame):
     """``[[walls]]``: one rigid surface, at rest or in motion."""
 
     name: Name = entry(

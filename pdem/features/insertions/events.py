@@ -155,7 +155,7 @@ class _Event:
             **{name: column[came] for name, column in self._columns.items()}, "radius": self._reaches[came],
             "material": np.full(len(numbers), source.material, np.int32),
             "velocity": source.velocities(numbers), "angular_velocity": source.angular_velocities(numbers),
-            "liquid": source.liquid(radius),
+            **source.values(radius),
         }  # fmt: skip
         return _Done(columns, state)
 

@@ -11,6 +11,7 @@ from pdem.case.sections.faces import GivenFace
 from pdem.case.sections.particles import Region
 from pdem.case.sections.shapes import Orientation
 from pdem.case.sections.sizes import Numbers, Radius
+from pdem.case.sections.thermal import GroupHeat
 from pdem.case.sections.units import AngularVelocity
 
 
@@ -65,7 +66,7 @@ InsertionVelocity = Annotated[
 ]
 
 
-class Insertion(Section):
+class Insertion(GroupHeat, Section):
     """``[[insertions]]``: particles of one material that are inserted during the run.
 
     They come in at events, `every` so often, at random places that are free of particles and walls. What does not fit

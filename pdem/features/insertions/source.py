@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.groups.group_sizes import insertion_sizes, mean_room, reach_of, sphere_limits
+from pdem.case.groups.group_values import values_of_group
 from pdem.case.groups.initial_clusters import orientations
 from pdem.case.groups.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
 from pdem.case.groups.shapes import shapes_of
-from pdem.contact.law.carried_liquid import carried_by
 from pdem.engine.named_events import NEVER, name_key
 from pdem.motion.courses import Clock
 from pdem.numerics.random import keyed_bits, keyed_uniform, keyed_vectors
@@ -123,7 +123,7 @@ class InsertionSource:
     """
 
     def __init__(self, case: Case, index: int, step: float, clocks: Mapping[str, Clock] | None = None) -> None:
-        insertion = case.insertions[index]
+        insertion, self._case = case.insertions[index], case
         self.stage = insertion.stage
         self.follow(clocks or {})
         density = case.materials[insertion.material].density
@@ -199,9 +199,9 @@ class InsertionSource:
         """Return the masses of particles of some radii [kg]."""
         return self._density * (4.0 / 3.0 * math.pi) * (radii * radii * radii)
 
-    def liquid(self, radii: Floats) -> Floats:
-        """Return the liquid that particles of these radii bring [m^3], not yet in whole quanta."""
-        return carried_by(radii, self._insertion.liquid)
+    def values(self, radii: Floats) -> dict[str, Floats]:
+        """Return further fields of particles of these radii, see `pdem.case.groups.group_values`."""
+        return values_of_group(self._case, self._insertion, radii)
 
     def velocities(self, numbers: Integers) -> Floats:
         """Return the velocities of particles by number (n, 3) [m/s]."""

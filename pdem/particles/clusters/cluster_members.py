@@ -51,10 +51,13 @@ def cluster_columns(shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray
     }  # fmt: skip
 
 
-def member_columns(shapes: Sequence[ClusterShape], clusters: Mapping[str, NDArray[Any]]) -> Table:
+def member_columns(
+    shapes: Sequence[ClusterShape], clusters: Mapping[str, NDArray[Any]], further: Mapping[str, NDArray[Any]]
+) -> Table:
     """Return the columns of the members of clusters, one cluster after the other; positions are not set yet.
 
-    The ``liquid`` of a cluster is divided among its members in proportion to their surfaces.
+    Members have the values of `further` columns of their clusters, except ``liquid``, which is divided among them in
+    proportion to their surfaces.
     """
     sizes = np.array([len(one.radius) for one in shapes], np.int64)
     first = np.cumsum(sizes) - sizes
@@ -68,8 +71,9 @@ def member_columns(shapes: Sequence[ClusterShape], clusters: Mapping[str, NDArra
     columns["material"][:] = clusters["material"][of_cluster]
     columns["radius"][:] = clusters["scale"][of_cluster] * radius[first[shape[of_cluster]] + sphere]
     columns["position"][:] = clusters["position"][of_cluster]
-    if "liquid" in clusters:
+    columns |= {name: values[of_cluster] for name, values in further.items()}
+    if "liquid" in further:
         surface = columns["radius"] * columns["radius"]
         whole = np.bincount(of_cluster, surface, len(shape))
-        columns["liquid"][:] = clusters["liquid"][of_cluster] * surface / whole[of_cluster]
+        columns["liquid"] = columns["liquid"] * surface / whole[of_cluster]
     return columns

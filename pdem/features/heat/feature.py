@@ -1,0 +1,346 @@
+"""Heat of particles as a feature of the engine: its state, its steps, what contacts lose, and its terms and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from pdem.contact.law.parts import PASSED_LOSS
+from pdem.contact.losses import LossSink, left_losses, lossy_columns, pass_record_losses
+from pdem.engine.energy_terms import EnergyTerm, Role
+from pdem.engine.feature import Feature, features_of
+from pdem.engine.feature_set import StateTable, Turn
+from pdem.engine.named_events import NEVER, name_key
+from pdem.features.heat.columns import OF_ALL, wall_columns
+from pdem.features.heat.heat_step import HEAT_FROM_MOTION, HEAT_RADIATED, HEAT_TO_FLUID, HeatExchange
+from pdem.features.heat.intervals import CAREFUL, interval_in_steps, number_of_parts
+from pdem.features.heat.thermal_bodies import add_heat, capacities, heat_of_bodies
+from pdem.foundation.fields import Field
+from pdem.numerics.quanta import quantum_of
+from pdem.numerics.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.containers.particles import Particles
+    from pdem.containers.records import PairRecords, WallRecords
+    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Integers
+
+HEAT, HEAT_OF_WALLS = "heat", "heat_walls"
+"""Terms of the energy balance: heat of particles above 0 K, and heat that walls have received."""
+
+TEMPERATURE_FIELD = Field("temperature", np.float64, (), "K", "temperature")
+CAPACITY_FIELD = Field("heat_capacity", np.float64, (), "J/K", "heat capacity", written=False)
+RECEIVED_FIELD = Field(
+    "received_heat", np.float64, (), "J", "heat from ended contacts since the last step of heat", written=False
+)
+
+WALL_GROUP = "heat_of_walls"
+"""Group of a checkpoint with the heat that each wall has received."""
+
+HEADROOM = 4.0
+"""Heat that determines the quantum, over the largest heat of a particle at the largest temperature of the case."""
+
+
+class HeatFeature(Feature):
+    """Heat of all particles of a case."""
+
+    name, turn, needs_forces = HEAT, Turn.COLLECT, False
+    tables = (StateTable(WALL_GROUP, observes=True),)
+    fields: ClassVar[tuple[Field, ...]] = (TEMPERATURE_FIELD, CAPACITY_FIELD, RECEIVED_FIELD)
+    energy_terms = (
+        EnergyTerm(HEAT, Role.STORED, of_state=True),
+        EnergyTerm(HEAT_FROM_MOTION, Role.SUPPLIED, summed=True),
+        EnergyTerm(HEAT_OF_WALLS, Role.REMOVED, of_state=True),
+        EnergyTerm(HEAT_TO_FLUID, Role.REMOVED, of_state=True, summed=True),
+        EnergyTerm(HEAT_RADIATED, Role.REMOVED, of_state=True, summed=True),
+    )
+
+    def __init__(self, exchange: HeatExchange | None = None) -> None:
+        self.exchange = exchange
+        self._last, self._next, self._rate = 0, NEVER, -1.0
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the heat of a case at time 0.
+
+        Raises
+        ------
+        CaseError
+            If the file of a table cannot be used.
+        """
+        section = system.case.heat
+        return cls(None if section is None else HeatExchange(system.case, section))
+
+    @classmethod
+    def terms_in(cls, case: CaseData) -> tuple[str, ...]:
+        """Return the names of the terms that a case has."""
+        if (heat := case.heat) is None:
+            return ()
+        radiates = heat.radiation is not None and heat.radiation.to == "surroundings"
+        present = {HEAT: True, HEAT_FROM_MOTION: heat.from_motion, HEAT_OF_WALLS: bool(case.walls)}
+        present |= {HEAT_TO_FLUID: heat.convection is not None, HEAT_RADIATED: radiates}
+        return tuple(name for name, is_there in present.items() if is_there)
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next step of heat."""
+        return self._next
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Take a step of heat."""
+        self._advance(system)
+        phases.lap("heat")
+
+    def change_stage(self, system: System) -> None:
+        """Take a step of heat, since the interval of the next stage may be another one."""
+        if self.exchange is not None:
+            self._advance(system)
+
+    def _advance(self, system: System) -> None:
+        """Exchange heat since the last step of heat, in parts in which no temperature can oscillate; plan the next."""
+        exchange, step = self.exchange, system.progress.step
+        if exchange is None:
+            return
+        self._fold(system, exchange)
+        duration = (step - self._last) * system.constants.time_step.dt
+        if self._rate < 0.0 or duration * self._rate > CAREFUL:
+            self._rate = exchange.trial(system)
+        parts = number_of_parts(duration, self._rate)
+        rate = self._rate
+        for part in range(parts):
+            rate = exchange.take(system, duration / parts, rate, passes=part == 0)
+        self._rate = rate
+        self._plan(system)
+
+    def _plan(self, system: System) -> None:
+        """Choose the step of the next step of heat."""
+        assert self.exchange is not None
+        self._last = system.progress.step
+        frozen = system.stages.is_frozen
+        dt, every = system.constants.time_step.dt, self.exchange.section.every
+        interval = interval_in_steps(every, dt, self._rate, frozen=frozen)
+        self._next = (self._last // interval + 1) * interval  # multiples, which outputs at round times meet
+
+    def _fold(self, system: System, exchange: HeatExchange) -> None:
+        """Turn the heat that ended contacts have left into temperatures."""
+        own = system.particles
+        received = own["received_heat"]
+        if not received.any():
+            return
+        quanta = np.rint(received / exchange.quantum).astype(np.int64)
+        bodies, temperature = exchange.bodies(own), own["temperature"]
+        add_heat(tuple(bodies), own["heat_capacity"], temperature, quanta, exchange.quantum, temperature)
+        system.contacts.ended_energies.add(HEAT_FROM_MOTION, received)
+        received[:] = 0.0
+
+    def loss_sink(self, system: System) -> LossSink | None:
+        """Return the arrays to which kernels give what contacts have lost when they end."""
+        one, law, walls = self.exchange, system.constants.law, system.walls
+        if one is None or one.quantum == 0.0:
+            return None
+        facet_wall = np.zeros(0, np.int32) if walls is None else walls.facet_wall
+        material = system.particles.column("material")
+        return LossSink(
+            system.particles["received_heat"], one.quantum, material, one.materials.share, one.wall_material,
+            one.walls.conducts, one.gained.limbs, facet_wall, np.array(lossy_columns(law, ended=True), np.int64),
+            law.place(PASSED_LOSS.name),
+        )  # fmt: skip
+
+    def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
+        """Give what contacts have lost that end with a particle or a wall to their bodies."""
+        law, exchange = system.constants.law, self.exchange
+        if exchange is None or not law.passes_losses:
+            return
+        share = exchange.materials.share
+        first, second = (rows_of_ids(system.particles, ids) for ids in (pairs.lower, pairs.higher))
+        material = self._materials_of(system, pairs)
+        self._give(system, (first, second), share[material[0], material[1]], left_losses(law, pairs.history))
+        if system.walls is not None and len(walls.id):
+            wall = system.walls.facet_wall[walls.facet]
+            row, losses = rows_of_ids(system.particles, walls.id), left_losses(law, walls.history)
+            mine = share[system.particles.material[row], exchange.wall_material[wall]]
+            mine = np.where(exchange.walls.conducts[wall], mine, 1.0)
+            self._give(system, (row, np.full(len(row), -1)), mine, losses)
+            quanta = np.rint(losses / exchange.quantum)
+            rest = (quanta - np.rint(mine * quanta)) * exchange.quantum
+            for number in np.unique(wall[rest != 0.0]).tolist():
+                exchange.gained.add(exchange.gained.names[number], rest[wall == number])
+
+    def _materials_of(self, system: System, pairs: PairRecords) -> tuple[Integers, Integers]:
+        """Return the materials of the particles of contacts, owned or ghosts."""
+        ids, material = system.particles.column("id"), system.particles.column("material")
+        order = np.argsort(ids, kind="stable")
+        lower, higher = (order[np.searchsorted(ids, one, sorter=order)] for one in (pairs.lower, pairs.higher))
+        return material[lower], material[higher]
+
+    def _give(self, system: System, rows: tuple[Integers, Integers], share: Floats, losses: Floats) -> None:
+        """Give losses [J] to particles of this rank by their rows, negative for particles of other ranks."""
+        assert self.exchange is not None
+        received = system.particles["received_heat"]
+        pass_record_losses(*rows, np.ascontiguousarray(share), losses, received, self.exchange.quantum)
+
+    def on_insert(self, system: System, columns: Columns) -> None:
+        """Set the heat capacity of inserted particles, and round their heat to whole quanta."""
+        if self.exchange is not None:
+            self._complete(system, columns)
+
+    def _complete(self, system: System, columns: Particles | Columns) -> None:
+        """Set the heat capacity of new particles, and the temperature of the case where there is none."""
+        assert self.exchange is not None
+        temperature = columns["temperature"]
+        temperature[temperature == 0.0] = self.exchange.section.temperature
+        columns["heat_capacity"][:] = capacities(system, columns, self.exchange.materials)
+
+    def on_remove(self, system: System, columns: Columns) -> None:
+        """Count the heat from motion of removed particles that is not in their temperatures yet."""
+        if self.exchange is not None:
+            system.contacts.ended_energies.add(HEAT_FROM_MOTION, columns["received_heat"])
+
+    def load(self, system: System, groups: Mapping[str, Columns]) -> None:
+        """Choose the quantum of a new run, or continue from a checkpoint. Collective."""
+        exchange, counters = self.exchange, groups.get("counters", {})
+        if exchange is None:
+            return
+        if "heat_unit" in counters:
+            exchange.quantum = float(counters["heat_unit"])
+            self._last, self._next = int(counters["heat_last"]), int(counters["heat_next"])
+            self._rate = float(counters["heat_rate"])
+            self._load_walls(system, exchange, groups.get(WALL_GROUP))
+            return
+        self._complete(system, system.particles)
+        exchange.quantum = self._first_quantum(system, exchange)
+        self._last, self._next = system.progress.step, system.progress.step + 1
+
+    def _first_quantum(self, system: System, exchange: HeatExchange) -> float:
+        """Return the quantum of a new run [J]. Collective."""
+        own, section = system.particles, exchange.section
+        coming = max([0.0, *(one.largest_radius for one in features_of(system))])
+        inserted = exchange.materials.capacity.max(initial=0.0) * 4.0 / 3.0 * math.pi * coming * coming * coming
+        bodies = exchange.bodies(own)
+        whole = np.zeros(own.count)
+        heat_of_bodies(tuple(bodies), own["heat_capacity"], np.ones(own.count), 2.0**-1000, whole)
+        given = [one.temperature or 0.0 for one in (*system.case.particles, *system.case.insertions)]
+        outside = [one.temperature or 0.0 for one in (section.convection, section.radiation) if one is not None]
+        highest = max(
+            [section.temperature, exchange.walls.highest, own["temperature"].max(initial=0.0), *given, *outside]
+        )
+        largest = max(float(whole.max(initial=0.0)), inserted) * highest
+        largest = float(system.exchange.largest(np.array([largest]))[0])
+        return quantum_of(HEADROOM * largest if largest > 0.0 else 1.0)
+
+    def counters(self, system: System) -> Columns:
+        """Return quantum, steps of heat and the fastest rate."""
+        if self.exchange is None:
+            return {}
+        values = {"unit": self.exchange.quantum, "last": self._last, "next": self._next, "rate": self._rate}
+        return {f"heat_{name}": np.array(value) for name, value in values.items()}
+
+    def groups(self, system: System) -> Groups:
+        """Return this rank's part of the heat that walls have received."""
+        if (exchange := self.exchange) is None or not exchange.gained.names:
+            return {}
+        for one in (exchange.conducted, exchange.gained):
+            one.normalise()
+        return {WALL_GROUP: {"conducted": exchange.conducted.limbs.copy(), "gained": exchange.gained.limbs.copy()}}
+
+    def totals(self, system: System, local: Groups) -> Groups:
+        """Return the heat that walls have received on all ranks. Collective."""
+        if WALL_GROUP not in local or self.exchange is None:
+            return {}
+        keys = np.array([name_key(name) for name in self.exchange.gained.names], np.int64)
+        sums = {name: system.exchange.add(limbs) for name, limbs in local[WALL_GROUP].items()}
+        return {WALL_GROUP: {"wall": keys, **sums}}
+
+    def _load_walls(self, system: System, exchange: HeatExchange, stored: Columns | None) -> None:
+        """Continue with the heat that walls have received, on the first rank."""
+        if stored is None or system.exchange.rank:
+            return
+        rows = {name_key(name): row for row, name in enumerate(exchange.gained.names)}
+        for place, key in enumerate(stored["wall"].tolist()):
+            if key in rows:
+                exchange.conducted.limbs[rows[key]] = stored["conducted"][place]
+                exchange.gained.limbs[rows[key]] = stored["gained"][place]
+
+    def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:
+        """Return the heat of each particle; the heat of a cluster belongs to its first member."""
+        exchange = self.exchange
+        if exchange is None or exchange.quantum == 0.0:
+            return {}
+        heat = np.zeros(len(columns["id"]))
+        capacity, temperature = (np.ascontiguousarray(columns[name]) for name in ("heat_capacity", "temperature"))
+        heat_of_bodies(tuple(exchange.bodies(columns)), capacity, temperature, exchange.quantum, heat)
+        return {HEAT: heat + columns["received_heat"]}
+
+    def add_energies(self, system: System, sums: ExactSums) -> None:
+        """Add the heat of walls, and the heat from motion that is in walls or waits for the next step of heat."""
+        if (exchange := self.exchange) is None:
+            return
+        for one in (exchange.conducted, exchange.gained):
+            sums.add_limbs(HEAT_OF_WALLS, one.limbs)
+        sums.add_limbs(HEAT_FROM_MOTION, exchange.gained.limbs)
+        sums.add(HEAT_FROM_MOTION, system.particles["received_heat"])
+
+    def columns(self, system: System) -> list[tuple[str, ...]]:
+        """Return names and units of the columns of temperatures, and of the heat of walls."""
+        if self.exchange is None:
+            return []
+        return [*OF_ALL, *wall_columns(system.case)]
+
+    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
+        """Return the values of these columns. Collective."""
+        if (exchange := self.exchange) is None:
+            return {}
+        into_walls = self.heat_of_walls(system)
+        found = self._temperatures(system)
+        for number, wall in enumerate(system.case.walls):
+            if exchange.walls.conducts[number]:
+                found[f"{wall.name}_heat"] = into_walls[wall.name]
+                found[f"{wall.name}_temperature"] = float(exchange.wall_temperature[number])
+        return found
+
+    def heat_of_walls(self, system: System) -> dict[str, float]:
+        """Return the heat that each wall has received since time 0 [J], an exact sum rounded once. Collective."""
+        if (exchange := self.exchange) is None:
+            return {}
+        total = ExactSums(exchange.gained.names)
+        for one in (exchange.conducted, exchange.gained):
+            one.normalise()
+            total.limbs += system.exchange.add(one.limbs)
+        total.normalise()
+        return total.values()
+
+    def _temperatures(self, system: System) -> dict[str, float]:
+        """Return mean, lowest and highest temperature of all particles [K]; NaN without particles. Collective."""
+        own, sums = system.particles, ExactSums(("heat", "capacity"))
+        sums.add("heat", self.particle_energies(system, own).get(HEAT, np.zeros(0)))
+        sums.add("capacity", own["heat_capacity"])
+        sums.normalise()
+        total = ExactSums(sums.names, system.exchange.add(sums.limbs)).values()
+        temperature = own["temperature"]
+        ends = np.array([-temperature.min(initial=math.inf), temperature.max(initial=-math.inf)])
+        low, high = system.exchange.largest(ends).tolist()
+        if total["capacity"] == 0.0:
+            return {name: math.nan for name, _ in OF_ALL}
+        values = total["heat"] / total["capacity"], -low, high
+        return {name: value for (name, _), value in zip(OF_ALL, values, strict=True)}
+
+    def quantity(self, system: System, owner: str, name: str) -> float:
+        """Return the present value of a column, for the condition of a stage. Collective."""
+        return self._temperatures(system)[name]
+
+
+def rows_of_ids(particles: Particles, ids: Integers) -> Integers:
+    """Return the rows of owned particles with some ids, -1 for particles of other ranks."""
+    own = particles.id
+    if not len(own):
+        return np.full(len(ids), -1)
+    order = np.argsort(own, kind="stable")
+    place = np.minimum(np.searchsorted(own, ids, sorter=order), len(own) - 1)
+    return np.where(own[order[place]] == ids, order[place], -1)
