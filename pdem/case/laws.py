@@ -19,14 +19,14 @@ from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
 from pdem.contact.law.kinds.two_frictions import frictions_rule
 from pdem.contact.law.models import LAWS, PARTS, LawModel
-from pdem.contact.law.parts import MaterialProperties, Pair
+from pdem.contact.law.parts import EXCHANGE_REST, PASSED_LOSS, MaterialProperties, Pair
 from pdem.foundation.errors import CaseError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pdem.contact.law.parts import Key
+    from pdem.contact.law.parts import HistoryColumn, Key
 
     Location = tuple[str | int, ...]
 
@@ -298,8 +298,16 @@ def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
     return ContactLaw(
         recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case),
         deforms=images and deforms(case), ends=output.contact_ends,
-        references=any(one.contact == "after-break" for one in case.bonds.values()), heat=case.heat is not None,
+        references=any(one.contact == "after-break" for one in case.bonds.values()),
+        further=heat_columns(case),
     )  # fmt: skip
+
+
+def heat_columns(case: CaseData) -> tuple[HistoryColumn, ...]:
+    """Return the columns of histories for the heat of a case."""
+    if case.heat is None:
+        return ()
+    return (EXCHANGE_REST, PASSED_LOSS) if case.heat.from_motion and case.output.energies else (EXCHANGE_REST,)
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:

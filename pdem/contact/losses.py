@@ -44,6 +44,8 @@ class LossSink(NamedTuple):
         Amounts of owned particles [J], whole numbers of quanta.
     quantum : float
         A power of two [J].
+    given : (LIMBS,) int64 array
+        Exact sum of all that particles have received [J].
     material : int32 array
         Materials of owned particles and ghosts.
     share : (M, M) array
@@ -64,6 +66,7 @@ class LossSink(NamedTuple):
 
     amount: Floats
     quantum: float
+    given: Integers
     material: Int32s
     share: Floats
     wall_material: Int32s
@@ -147,8 +150,10 @@ def pass_at_pair(i: int, j: int, loss: float, sink: LossSink) -> None:
     first, second = quanta_of_two(loss, sink.share[sink.material[i], sink.material[j]], sink.quantum)
     if i < owned:
         sink.amount[i] += first * sink.quantum
+        add_exactly(sink.given, first * sink.quantum)
     if j < owned:
         sink.amount[j] += second * sink.quantum
+        add_exactly(sink.given, second * sink.quantum)
 
 
 @inlined
@@ -158,6 +163,7 @@ def pass_at_wall(particle: int, wall: int, loss: float, sink: LossSink) -> None:
     share = sink.share[material, other] if sink.receives[wall] else 1.0
     first, second = quanta_of_two(loss, share, sink.quantum)
     sink.amount[particle] += first * sink.quantum
+    add_exactly(sink.given, first * sink.quantum)
     add_exactly(sink.into_walls[wall], second * sink.quantum)
 
 
@@ -203,7 +209,7 @@ def pass_pair_losses(runs: Integers, left: Floats, lower: Int32s, higher: Int32s
 
 @kernel
 def pass_record_losses(
-    first: Integers, second: Integers, share: Floats, losses: Floats, amount: Floats, quantum: float
+    first: Integers, second: Integers, share: Floats, losses: Floats, amount: Floats, quantum: float, given: Integers
 ) -> None:
     """Give losses (n,) [J] to particles by their rows; rows that are not owned are negative.
 
@@ -219,10 +225,14 @@ def pass_record_losses(
         Amounts of the owned particles [J], to which it adds.
     quantum : float
         The quantum [J].
+    given : (LIMBS,) int64 array
+        Exact sum of all that particles have received [J], to which it adds.
     """
     for n in range(len(losses)):
         one, other = quanta_of_two(losses[n], share[n], quantum)
         if first[n] >= 0:
             amount[first[n]] += one * quantum
+            add_exactly(given, one * quantum)
         if second[n] >= 0:
             amount[second[n]] += other * quantum
+            add_exactly(given, other * quantum)

@@ -1,4 +1,4 @@
-"""A scalar that flows through contacts in whole quanta: that of tests/helpers/heat.py, against computation by hand."""
+"""A scalar that flows through contacts in whole quanta, of tests/helpers/warmth.py, against computation by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdem
-from helpers import heat
+from helpers import warmth
 from helpers.cases import Grains, quad, simulate, state_of
 from pdem.engine.quantum_field import QuantumField
 from pdem.foundation.errors import BlowUpError, InputError
@@ -21,8 +21,8 @@ RADIUS = 1e-3
 
 
 @pytest.fixture(autouse=True)
-def heat_is_a_feature(monkeypatch):
-    heat.register(monkeypatch)
+def warmth_is_a_feature(monkeypatch):
+    warmth.register(monkeypatch)
 
 
 def pile(folder, state=None, *, threads=1, more=None, end=1e6):
@@ -41,28 +41,30 @@ def pile(folder, state=None, *, threads=1, more=None, end=1e6):
 
 def held(run):
     """Return the heat of all particles and what has gone into walls, without rounding."""
-    (feature,) = (one for one in run.system.features if one.name == "heat")
+    (feature,) = (one for one in run.system.features if one.name == "warmth")
     into = feature.exchange.into_walls(run.system)
-    return sum(map(Fraction, run.gather()["heat"])), sum(map(Fraction, into.values()))
+    return sum(map(Fraction, run.gather()["warmth"])), sum(map(Fraction, into.values()))
 
 
 def by_hand(run):
     """Return the heat of particles, by id, after a step, and what the walls get in it, from the contacts of now."""
-    particles, quantum, dt = run.gather(), run.system.contacts.quanta["heat"], run.system.constants.time_step.dt
-    warm, radius = particles["heat"], particles["radius"]
+    particles, quantum, dt = run.gather(), run.system.contacts.quanta["warmth"], run.system.constants.time_step.dt
+    warm, radius = particles["warmth"], particles["radius"]
     change, into = np.zeros(len(warm), np.int64), 0
     pairs, walls = run.system.contacts.records()
     for i, j, overlap in zip(pairs.lower, pairs.higher, pairs.history[0], strict=True):
         circle = np.sqrt(max(overlap, 0.0) * radius[i] * radius[j] / (radius[i] + radius[j]))
-        hotter = heat.temperature(warm[i], radius[i], heat.CAPACITY) - heat.temperature(
-            warm[j], radius[j], heat.CAPACITY
+        hotter = warmth.temperature(warm[i], radius[i], warmth.CAPACITY) - warmth.temperature(
+            warm[j], radius[j], warmth.CAPACITY
         )
-        quanta = int(np.rint(2.0 * heat.CONDUCTIVITY * circle * hotter * dt / quantum))
+        quanta = int(np.rint(2.0 * warmth.CONDUCTIVITY * circle * hotter * dt / quantum))
         change[i] -= quanta
         change[j] += quanta
     for i, overlap in zip(walls.id, walls.history[0], strict=True):
-        hotter = heat.temperature(warm[i], radius[i], heat.CAPACITY) - heat.HOT
-        quanta = int(np.rint(2.0 * heat.CONDUCTIVITY * np.sqrt(max(overlap, 0.0) * radius[i]) * hotter * dt / quantum))
+        hotter = warmth.temperature(warm[i], radius[i], warmth.CAPACITY) - warmth.HOT
+        quanta = int(
+            np.rint(2.0 * warmth.CONDUCTIVITY * np.sqrt(max(overlap, 0.0) * radius[i]) * hotter * dt / quantum)
+        )
         change[i] -= quanta
         into += quanta
     return (warm / quantum + change) * quantum, into * quantum
@@ -70,7 +72,7 @@ def by_hand(run):
 
 def test_nothing_is_lost_and_each_step_is_that_of_the_contact_list(tmp_path):
     run = pile(tmp_path)
-    assert math.frexp(run.system.contacts.quanta["heat"])[0] == 0.5
+    assert math.frexp(run.system.contacts.quanta["warmth"])[0] == 0.5
     begin, walls = held(run)
     assert walls == 0
     most = 0
@@ -79,16 +81,16 @@ def test_nothing_is_lost_and_each_step_is_that_of_the_contact_list(tmp_path):
         expected, into = by_hand(run)
         before = held(run)
         run.advance(1)
-        assert run.gather()["heat"].tobytes() == expected.tobytes()
+        assert run.gather()["warmth"].tobytes() == expected.tobytes()
         inside, outside = held(run)
         assert inside + outside == begin
         assert outside - before[1] == Fraction(into)
         most = max(most, run.measures().pair_contacts)
     assert most > 15
     assert outside < 0
-    warm = run.gather()["heat"] / (heat.CAPACITY * heat.SPHERE * run.gather()["radius"] ** 3)
+    warm = run.gather()["warmth"] / (warmth.CAPACITY * warmth.SPHERE * run.gather()["radius"] ** 3)
     assert warm.min() > 299.9
-    assert warm.max() < heat.HOT + 0.1
+    assert warm.max() < warmth.HOT + 0.1
     assert np.ptp(warm[warm < 690.0]) > 20.0
 
 
@@ -97,7 +99,7 @@ def test_two_threads_give_the_same_bits(tmp_path):
     for threads in (1, 2):
         run = pile(tmp_path, threads=threads)
         run.advance(300)
-        found.append((run.gather()["heat"].tobytes(), held(run)))
+        found.append((run.gather()["warmth"].tobytes(), held(run)))
     assert found[0] == found[1]
 
 
@@ -105,12 +107,12 @@ def test_a_state_goes_on_with_the_same_bits(tmp_path):
     run = pile(tmp_path)
     run.advance(250)
     state = state_of(run)
-    assert float(state["counters"]["heat_quantum"]) == run.system.contacts.quanta["heat"]
+    assert float(state["counters"]["warmth_quantum"]) == run.system.contacts.quanta["warmth"]
     run.advance(150)
     again = pile(tmp_path, state)
     assert again.system.contacts.quanta == run.system.contacts.quanta
     again.advance(150)
-    for name in ("heat", "velocity"):
+    for name in ("warmth", "velocity"):
         assert again.gather()[name].tobytes() == run.gather()[name].tobytes()
     assert held(again) == held(run)
     assert held(run)[1] != 0
@@ -119,10 +121,10 @@ def test_a_state_goes_on_with_the_same_bits(tmp_path):
 def test_what_comes_in_is_rounded_to_whole_quanta(tmp_path):
     run = pile(tmp_path)
     run.insert([[0.0, 0.0, 0.03]], RADIUS, "grain")
-    warm, quantum = run.gather()["heat"], run.system.contacts.quanta["heat"]
+    warm, quantum = run.gather()["warmth"], run.system.contacts.quanta["warmth"]
     assert len(warm) == 65
     assert (warm / quantum == np.rint(warm / quantum)).all()
-    exact = 300.0 * heat.CAPACITY * heat.SPHERE * RADIUS**3
+    exact = 300.0 * warmth.CAPACITY * warmth.SPHERE * RADIUS**3
     assert 0.0 <= exact - warm[-1] <= quantum
     assert exact != warm[-1]
 
@@ -136,7 +138,7 @@ def no_flow(value, wall_value, radius, overlap, pair, dt, parameters):
     return 0.0
 
 
-class Constant(heat.Heat):
+class Constant(warmth.Warmth):
     """The difference of two particles decays by a constant."""
 
     flows = constant_flow, no_flow
@@ -149,15 +151,15 @@ class Constant(heat.Heat):
 
 
 def test_two_particles_approach_each_other_exponentially(tmp_path, monkeypatch):
-    heat.register(monkeypatch, Constant)
+    warmth.register(monkeypatch, Constant)
     run = simulate(tmp_path, Grains([[0.0, 0.0, 0.0], [0.0, 0.0, 1.9 * RADIUS]], RADIUS), step=1e-7)
-    first, share, steps = run.gather()["heat"], 1e3 * 1e-7, 0
+    first, share, steps = run.gather()["warmth"], 1e3 * 1e-7, 0
     while steps < 2000:
         run.advance(10)
         steps += 10
         if not run.measures().pair_contacts:
             break
-        exact, now = (first[0] - first[1]) * math.exp(-2.0 * share * steps), run.gather()["heat"]
+        exact, now = (first[0] - first[1]) * math.exp(-2.0 * share * steps), run.gather()["warmth"]
         # log(1 - 2 s) is -2 s - 2 s^2 and less
         assert now[0] - now[1] == pytest.approx(exact, rel=2.01 * share * share * steps)
         assert now.sum() == first.sum()
@@ -168,24 +170,24 @@ def test_files_have_the_column_and_the_field(tmp_path):
     run = pile(tmp_path, more={"output": {"folder": str(tmp_path / "results")}}, end=4e-4)
     run.run()
     results = pdem.Results(tmp_path / "results")
-    assert results.at(4e-4).heat.tolist() == run.gather()["heat"].tolist()
-    assert results.series["heat_into_walls"][-1] == float(held(run)[1])
+    assert results.at(4e-4).warmth.tolist() == run.gather()["warmth"].tolist()
+    assert results.series["warmth_into_walls"][-1] == float(held(run)[1])
 
 
 def nowhere(value, other_value, radius, other, overlap, pair, dt, parameters):
     return math.inf if value != other_value else 0.0
 
 
-class Nowhere(heat.Heat):
+class Nowhere(warmth.Warmth):
     """A flow that is not finite."""
 
-    flows = nowhere, heat.wall_heat_flow
+    flows = nowhere, warmth.wall_heat_flow
 
 
 def test_a_flow_that_is_not_finite_stops_the_run_and_names_its_particles(tmp_path, monkeypatch):
-    heat.register(monkeypatch, Nowhere)
+    warmth.register(monkeypatch, Nowhere)
     run = simulate(tmp_path, Grains([[0.0, 0.0, 0.0], [0.0, 0.0, 1.9 * RADIUS]], RADIUS), step=1e-7)
-    with pytest.raises(BlowUpError, match=r"what flows of heat between particle 0 .* and particle 1 .* is not finite"):
+    with pytest.raises(BlowUpError, match=r"flows of warmth between particle 0 .* and particle 1 .* is not finite"):
         run.advance(3)
 
 
@@ -193,30 +195,30 @@ def gather_all(value, other_value, radius, other, overlap, pair, dt, parameters)
     return 1.0
 
 
-class Greedy(heat.Heat):
+class Greedy(warmth.Warmth):
     """A flow that takes from the first particle what it has not, step by step."""
 
-    flows = gather_all, heat.wall_heat_flow
+    flows = gather_all, warmth.wall_heat_flow
 
 
 def test_values_may_be_negative_but_not_without_limit(tmp_path, monkeypatch):
-    heat.register(monkeypatch, Greedy)
+    warmth.register(monkeypatch, Greedy)
     run = simulate(tmp_path, Grains([[0.0, 0.0, 0.0], [0.0, 0.0, 1.9 * RADIUS]], RADIUS), step=1e-7)
     run.advance(20)
-    total = sum(run.gather()["heat"])
-    assert run.gather()["heat"][0] < 0.0
-    assert total == pytest.approx(1000.0 * heat.CAPACITY * heat.SPHERE * RADIUS**3, rel=1e-12)
+    total = sum(run.gather()["warmth"])
+    assert run.gather()["warmth"][0] < 0.0
+    assert total == pytest.approx(1000.0 * warmth.CAPACITY * warmth.SPHERE * RADIUS**3, rel=1e-12)
     with pytest.raises(BlowUpError, match=r"particle 1 .* has more than 2\^53 quanta of heat \(quantum "):
         run.advance(400)
 
 
 @pytest.mark.parametrize("name", ["warmth", "position", "cluster"])
 def test_what_is_no_amount_of_particles_is_refused(name, tmp_path, monkeypatch):
-    class Odd(heat.Heat):
+    class Odd(warmth.Warmth):
         def load(self, system, groups):
-            QuantumField(name, heat.heat_flow).begin(system, 1.0)
+            QuantumField(name, warmth.heat_flow).begin(system, 1.0)
 
-    heat.register(monkeypatch, Odd)
+    warmth.register(monkeypatch, Odd)
     with pytest.raises(InputError, match=f"{name} is no field that contacts can exchange"):
         simulate(tmp_path, Grains([[0.0, 0.0, 0.0]], RADIUS))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers import heat
+from helpers import warmth
 from helpers.cases import Grains, quad, simulate, state_of
 from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.models import PARTS
@@ -53,15 +53,15 @@ def stick_to_wall(value, wall_value, radius, overlap, pair, dt, parameters, leng
     return 0.0, max(length, value)
 
 
-class Gluing(heat.Heat):
+class Gluing(warmth.Warmth):
     """Glue on particles, a length by their ids, which contacts take when they begin."""
 
     flows, memory = (stick, stick_to_wall), "glue_length"
 
     def load(self, system, groups):
         own = system.particles
-        if heat.FIELD not in system.contacts.quanta:
-            own[heat.FIELD][:] = LENGTHS[own.id // 2 % len(LENGTHS)]
+        if warmth.FIELD not in system.contacts.quanta:
+            own[warmth.FIELD][:] = LENGTHS[own.id // 2 % len(LENGTHS)]
         self.exchange.load(system, groups, float(LENGTHS.max()))
 
 
@@ -85,7 +85,7 @@ def glue_is_a_model(monkeypatch):
     monkeypatch.setitem(PARTS["adhesion"], GLUE.model, GLUE)
     # the process that compiles beside this one does not know the model
     monkeypatch.setattr("pdem.run.simulation.prepare_kernels", lambda *arguments: False)
-    heat.register(monkeypatch, Gluing)
+    warmth.register(monkeypatch, Gluing)
 
 
 def followed(run, steps):

@@ -20,7 +20,7 @@ class Warm(Feature):
 
     name, turn = "warm", Turn.MEASURE
     energy_terms = (
-        EnergyTerm("heat", Role.STORED, of_state=True, before="rolling_spring"),
+        EnergyTerm("warmth", Role.STORED, of_state=True, before="rolling_spring"),
         EnergyTerm("burnt", Role.SUPPLIED, summed=True),
         EnergyTerm("stock", Role.STORED),
         EnergyTerm("absent", Role.LOST),
@@ -34,14 +34,14 @@ class Warm(Feature):
         return cls(3.0)
 
     def present_terms(self, system):
-        return "heat", "burnt", "stock"
+        return "warmth", "burnt", "stock"
 
     def add_energies(self, system, sums):
         if system.exchange.rank == 0:
             sums.add("stock", np.array([self.stock]))
 
     def particle_energies(self, system, columns):
-        return {"heat": 0.5 + 0.25 * columns["id"]}
+        return {"warmth": 0.5 + 0.25 * columns["id"]}
 
 
 @pytest.fixture
@@ -51,12 +51,12 @@ def with_heat(monkeypatch):
 
 def test_terms_stand_where_they_ask_to_be():
     names = EnergyTerms((*FEATURES, Warm)).names
-    others = [name for name in names if name not in {"heat", "burnt", "stock", "absent"}]
+    others = [name for name in names if name not in {"warmth", "burnt", "stock", "absent"}]
     assert others == list(TERMS.names)
-    assert names.index("heat") + 1 == names.index("rolling_spring")
+    assert names.index("warmth") + 1 == names.index("rolling_spring")
     assert names.index("burnt") == names.index("outflow") - 1
     assert names.index("stock") + 1 == names.index("normal_damping")
-    assert [EnergyTerms((Warm,)).signs[name] for name in ("heat", "burnt", "stock")] == [1, -1, 1]
+    assert [EnergyTerms((Warm,)).signs[name] for name in ("warmth", "burnt", "stock")] == [1, -1, 1]
     with pytest.raises(AssertionError, match="two terms"):
         EnergyTerms((Warm, Warm))
 
@@ -81,7 +81,7 @@ def test_what_particles_hold_goes_with_them(tmp_path):
     number, ids = len(run.particles), run.particles.id.copy()
     heat = 0.5 * number + 0.25 * ids.sum()
     found = run.energies()
-    assert found["heat"] == pytest.approx(heat, rel=1e-15)
+    assert found["warmth"] == pytest.approx(heat, rel=1e-15)
     assert found["stock"] == 3.0
     assert "absent" not in found
     run.system.contacts.ended_energies.add("burnt", np.array([0.5]))
@@ -91,12 +91,12 @@ def test_what_particles_hold_goes_with_them(tmp_path):
     place = run.particles.position[:1].copy()
     run.remove([ids[0], ids[3]])
     found = run.energies()
-    assert found["heat"] == pytest.approx(heat - 1.0 - 0.25 * (ids[0] + ids[3]), rel=1e-15)
+    assert found["warmth"] == pytest.approx(heat - 1.0 - 0.25 * (ids[0] + ids[3]), rel=1e-15)
     assert found["residual"] == pytest.approx(before["residual"], abs=1e-12)
     balance = run.measures().balance
     new = run.insert(place, 0.011, "grain")
     assert run.measures().balance == pytest.approx(balance, abs=1e-9)
-    assert run.energies()["heat"] == pytest.approx(found["heat"] + 0.5 + 0.25 * new[0], rel=1e-15)
+    assert run.energies()["warmth"] == pytest.approx(found["warmth"] + 0.5 + 0.25 * new[0], rel=1e-15)
 
 
 @pytest.mark.usefixtures("with_heat")
@@ -117,6 +117,6 @@ def test_without_a_ledger_there_is_what_follows_from_the_state(tmp_path):
     case = case_in(tmp_path)
     case.override("output.energies=false")
     found = Simulation(case).energies()
-    assert "heat" in found
+    assert "warmth" in found
     assert "burnt" not in found
     assert "stock" not in found

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdem
-from helpers import heat
+from helpers import warmth
 from pdem.case.explain.keys import explain
 from pdem.contact.law.models import PARTS
 from pdem.containers.mesh_files import reading
@@ -83,7 +83,7 @@ def test_a_case_names_the_law_part(monkeypatch):
 @pytest.mark.compiles
 def test_the_output_field_is_in_snapshots(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    heat.register(monkeypatch, example("output-field.md").Travelled)
+    warmth.register(monkeypatch, example("output-field.md").Travelled)
     simulation = pdem.Simulation(pdem.Case.from_text(CASE), threads=1)
     simulation.run()
     simulation.close()

@@ -16,7 +16,6 @@ import numpy as np
 
 from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.parts import (
-    EXCHANGE_REST,
     PASSED_LOSS,
     REFERENCE_OVERLAP,
     Energy,
@@ -133,8 +132,10 @@ class ContactLaw:
         Whether the periodic box of the particles deforms.
     ends : bool
         Whether kernels tell why contacts end, see `tells_ends`.
-    references, heat : bool
-        Whether histories have a reference overlap, and columns for the exchange of heat, see `pdem.contact.law.parts`.
+    references : bool
+        Whether histories have a reference overlap, see `pdem.contact.law.parts.REFERENCE_OVERLAP`.
+    further : tuple of HistoryColumn
+        Further columns of histories, which features use.
 
     Attributes
     ----------
@@ -171,7 +172,7 @@ class ContactLaw:
         deforms: bool = False,
         ends: bool = False,
         references: bool = False,
-        heat: bool = False,
+        further: tuple[HistoryColumn, ...] = (),
     ) -> None:
         recipes, self.has_clusters, self.deforms, self._ends = list(recipes), clusters, deforms, ends
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
@@ -186,8 +187,8 @@ class ContactLaw:
         # models of one role may share history columns, since a pair has only one model of each role
         remembering = [*self._remembering(), *self.adhesions]
         memory = dict.fromkeys(column for part in remembering for column in part.history)
-        further = (AGE, ages), (REFERENCE_OVERLAP, references), (EXCHANGE_REST, heat), (PASSED_LOSS, heat and energies)
-        asked = [column for column, wanted in further if wanted]
+        asked = [*([AGE] if ages else []), *([REFERENCE_OVERLAP] if references else []), *further]
+        self._further = [column.name for column in further]
         self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *asked, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
@@ -343,7 +344,7 @@ class ContactLaw:
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
         others += ["age"] * self.has(AGE.name) + ["reference"] * self.has(REFERENCE_OVERLAP.name)
-        others += ["heat"] * self.has(EXCHANGE_REST.name) + ["ledger"] * self.has_ledger
+        others += [*self._further, *(["ledger"] * self.has_ledger)]
         others += ["clusters"] * self.has_clusters + ["box"] * self.deforms + ["ends"] * self.tells_ends
         return "_".join([*elastics, *others])
 

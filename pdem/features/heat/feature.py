@@ -10,13 +10,14 @@ import numpy as np
 from pdem.contact.law.parts import PASSED_LOSS
 from pdem.contact.losses import LossSink, left_losses, lossy_columns, pass_record_losses
 from pdem.engine.energy_terms import EnergyTerm, Role
-from pdem.engine.feature import Feature, features_of
+from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER, name_key
 from pdem.features.heat.columns import OF_ALL, wall_columns
+from pdem.features.heat.heat_materials import smallest_capacity
 from pdem.features.heat.heat_step import HEAT_FROM_MOTION, HEAT_RADIATED, HEAT_TO_FLUID, HeatExchange
 from pdem.features.heat.intervals import CAREFUL, interval_in_steps, number_of_parts
-from pdem.features.heat.thermal_bodies import add_heat, capacities, heat_of_bodies
+from pdem.features.heat.thermal_bodies import HeatScale, capacities, capacities_of_bodies, heat_of_bodies
 from pdem.foundation.fields import Field
 from pdem.numerics.quanta import quantum_of
 from pdem.numerics.sums import ExactSums
@@ -108,7 +109,6 @@ class HeatFeature(Feature):
         exchange, step = self.exchange, system.progress.step
         if exchange is None:
             return
-        self._fold(system, exchange)
         duration = (step - self._last) * system.constants.time_step.dt
         if self._rate < 0.0 or duration * self._rate > CAREFUL:
             self._rate = exchange.trial(system)
@@ -128,29 +128,18 @@ class HeatFeature(Feature):
         interval = interval_in_steps(every, dt, self._rate, frozen=frozen)
         self._next = (self._last // interval + 1) * interval  # multiples, which outputs at round times meet
 
-    def _fold(self, system: System, exchange: HeatExchange) -> None:
-        """Turn the heat that ended contacts have left into temperatures."""
-        own = system.particles
-        received = own["received_heat"]
-        if not received.any():
-            return
-        quanta = np.rint(received / exchange.quantum).astype(np.int64)
-        bodies, temperature = exchange.bodies(own), own["temperature"]
-        add_heat(tuple(bodies), own["heat_capacity"], temperature, quanta, exchange.quantum, temperature)
-        system.contacts.ended_energies.add(HEAT_FROM_MOTION, received)
-        received[:] = 0.0
-
     def loss_sink(self, system: System) -> LossSink | None:
         """Return the arrays to which kernels give what contacts have lost when they end."""
         one, law, walls = self.exchange, system.constants.law, system.walls
-        if one is None or one.quantum == 0.0:
+        if one is None or one.scale.quantum == 0.0:
             return None
         facet_wall = np.zeros(0, np.int32) if walls is None else walls.facet_wall
-        material = system.particles.column("material")
+        material, ended = system.particles.column("material"), system.contacts.ended_energies
+        row = ended.names.index(HEAT_FROM_MOTION)
         return LossSink(
-            system.particles["received_heat"], one.quantum, material, one.materials.share, one.wall_material,
-            one.walls.conducts, one.gained.limbs, facet_wall, np.array(lossy_columns(law, ended=True), np.int64),
-            law.place(PASSED_LOSS.name),
+            system.particles["received_heat"], one.scale.quantum, ended.limbs[row], material, one.materials.share,
+            one.wall_material, one.walls.conducts, one.gained.limbs, facet_wall,
+            np.array(lossy_columns(law, ended=True), np.int64), law.place(PASSED_LOSS.name),
         )  # fmt: skip
 
     def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
@@ -168,8 +157,8 @@ class HeatFeature(Feature):
             mine = share[system.particles.material[row], exchange.wall_material[wall]]
             mine = np.where(exchange.walls.conducts[wall], mine, 1.0)
             self._give(system, (row, np.full(len(row), -1)), mine, losses)
-            quanta = np.rint(losses / exchange.quantum)
-            rest = (quanta - np.rint(mine * quanta)) * exchange.quantum
+            quanta = np.rint(losses / exchange.scale.quantum)
+            rest = (quanta - np.rint(mine * quanta)) * exchange.scale.quantum
             for number in np.unique(wall[rest != 0.0]).tolist():
                 exchange.gained.add(exchange.gained.names[number], rest[wall == number])
 
@@ -183,8 +172,11 @@ class HeatFeature(Feature):
     def _give(self, system: System, rows: tuple[Integers, Integers], share: Floats, losses: Floats) -> None:
         """Give losses [J] to particles of this rank by their rows, negative for particles of other ranks."""
         assert self.exchange is not None
-        received = system.particles["received_heat"]
-        pass_record_losses(*rows, np.ascontiguousarray(share), losses, received, self.exchange.quantum)
+        ended = system.contacts.ended_energies
+        given = ended.limbs[ended.names.index(HEAT_FROM_MOTION)]
+        ended.count(2 * len(losses))
+        quantum, share = self.exchange.scale.quantum, np.ascontiguousarray(share)
+        pass_record_losses(*rows, share, losses, system.particles["received_heat"], quantum, given)
 
     def on_insert(self, system: System, columns: Columns) -> None:
         """Set the heat capacity of inserted particles, and round their heat to whole quanta."""
@@ -198,48 +190,40 @@ class HeatFeature(Feature):
         temperature[temperature == 0.0] = self.exchange.section.temperature
         columns["heat_capacity"][:] = capacities(system, columns, self.exchange.materials)
 
-    def on_remove(self, system: System, columns: Columns) -> None:
-        """Count the heat from motion of removed particles that is not in their temperatures yet."""
-        if self.exchange is not None:
-            system.contacts.ended_energies.add(HEAT_FROM_MOTION, columns["received_heat"])
-
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Choose the quantum of a new run, or continue from a checkpoint. Collective."""
         exchange, counters = self.exchange, groups.get("counters", {})
         if exchange is None:
             return
         if "heat_unit" in counters:
-            exchange.quantum = float(counters["heat_unit"])
+            exchange.scale = HeatScale(float(counters["heat_unit"]), float(counters["heat_scale"]))
             self._last, self._next = int(counters["heat_last"]), int(counters["heat_next"])
             self._rate = float(counters["heat_rate"])
             self._load_walls(system, exchange, groups.get(WALL_GROUP))
             return
         self._complete(system, system.particles)
-        exchange.quantum = self._first_quantum(system, exchange)
+        exchange.scale = self._first_scale(system, exchange)
         self._last, self._next = system.progress.step, system.progress.step + 1
 
-    def _first_quantum(self, system: System, exchange: HeatExchange) -> float:
-        """Return the quantum of a new run [J]. Collective."""
-        own, section = system.particles, exchange.section
-        coming = max([0.0, *(one.largest_radius for one in features_of(system))])
-        inserted = exchange.materials.capacity.max(initial=0.0) * 4.0 / 3.0 * math.pi * coming * coming * coming
-        bodies = exchange.bodies(own)
-        whole = np.zeros(own.count)
-        heat_of_bodies(tuple(bodies), own["heat_capacity"], np.ones(own.count), 2.0**-1000, whole)
-        given = [one.temperature or 0.0 for one in (*system.case.particles, *system.case.insertions)]
-        outside = [one.temperature or 0.0 for one in (section.convection, section.radiation) if one is not None]
-        highest = max(
-            [section.temperature, exchange.walls.highest, own["temperature"].max(initial=0.0), *given, *outside]
-        )
-        largest = max(float(whole.max(initial=0.0)), inserted) * highest
-        largest = float(system.exchange.largest(np.array([largest]))[0])
-        return quantum_of(HEADROOM * largest if largest > 0.0 else 1.0)
+    def _first_scale(self, system: System, exchange: HeatExchange) -> HeatScale:
+        """Return the units of heat of a new run: by its smallest body, at the highest temperature. Collective."""
+        own, section, case = system.particles, exchange.section, system.case
+        given = [one.temperature or 0.0 for one in case.particles] + [one.temperature or 0.0 for one in case.insertions]
+        given += [one.temperature or 0.0 for one in (section.convection, section.radiation) if one is not None]
+        highest = max([section.temperature, exchange.walls.highest, *given, float(own["temperature"].max(initial=0.0))])
+        whole = capacities_of_bodies(exchange.bodies(own), own["heat_capacity"])
+        ends = np.array([highest, -float(whole.min(initial=math.inf))])
+        highest, smallest = (HEADROOM * one for one in system.exchange.largest(ends).tolist())
+        if not math.isfinite(smallest):  # particles come later
+            smallest = -HEADROOM * smallest_capacity(case, exchange.materials)
+        return HeatScale(quantum_of(-smallest * highest), highest)
 
     def counters(self, system: System) -> Columns:
         """Return quantum, steps of heat and the fastest rate."""
         if self.exchange is None:
             return {}
-        values = {"unit": self.exchange.quantum, "last": self._last, "next": self._next, "rate": self._rate}
+        quantum, scale = self.exchange.scale
+        values = {"unit": quantum, "scale": scale, "last": self._last, "next": self._next, "rate": self._rate}
         return {f"heat_{name}": np.array(value) for name, value in values.items()}
 
     def groups(self, system: System) -> Groups:
@@ -271,21 +255,20 @@ class HeatFeature(Feature):
     def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:
         """Return the heat of each particle; the heat of a cluster belongs to its first member."""
         exchange = self.exchange
-        if exchange is None or exchange.quantum == 0.0:
+        if exchange is None or exchange.scale.quantum == 0.0:
             return {}
         heat = np.zeros(len(columns["id"]))
         capacity, temperature = (np.ascontiguousarray(columns[name]) for name in ("heat_capacity", "temperature"))
-        heat_of_bodies(tuple(exchange.bodies(columns)), capacity, temperature, exchange.quantum, heat)
+        heat_of_bodies(tuple(exchange.bodies(columns)), capacity, temperature, tuple(exchange.scale), heat)
         return {HEAT: heat + columns["received_heat"]}
 
     def add_energies(self, system: System, sums: ExactSums) -> None:
-        """Add the heat of walls, and the heat from motion that is in walls or waits for the next step of heat."""
+        """Add the heat of walls, and the part of it that comes from motion."""
         if (exchange := self.exchange) is None:
             return
         for one in (exchange.conducted, exchange.gained):
             sums.add_limbs(HEAT_OF_WALLS, one.limbs)
         sums.add_limbs(HEAT_FROM_MOTION, exchange.gained.limbs)
-        sums.add(HEAT_FROM_MOTION, system.particles["received_heat"])
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
         """Return names and units of the columns of temperatures, and of the heat of walls."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.exchange.flows import is_possible, note_bad
+from pdem.contact.exchange.flows import note_bad
 from pdem.contact.exchange.pair_flows import FlowingPairs
 from pdem.contact.exchange.wall_flows import FlowingWalls
 from pdem.contact.law.contact_law import BLOCK
@@ -33,6 +33,9 @@ NORMAL_FORCE = 1
 SHARED_TEMPERATURE, SHARED_CONDUCTIVITY, SHARED_VIEW = range(3)
 """Columns of the values that ranks share [K, W/(m K), W/K^4]; the view is the surface that a particle turns to each of
 its neighbours, times its emissivity and the constant of Stefan and Boltzmann."""
+
+MOST_OF_FLOW = 2.0**57
+"""Largest flow through a contact in one step, in quanta."""
 
 CONDUCTANCE_QUANTUM = 2.0**-44
 """Unit of the sums of conductances over the contacts of a particle [W/K]."""
@@ -118,6 +121,12 @@ def radiated_between(temperature: float, other: float, view: float, other_view: 
     factor = mean_conductivity(view, other_view)
     square = temperature * temperature + other * other
     return radiated(temperature, other, factor), factor * square * (temperature + other)
+
+
+@inlined
+def is_possible(quanta: float) -> bool:
+    """Return whether a flow is finite, and sums of the flows of a particle fit into 64 bits."""
+    return abs(quanta) <= MOST_OF_FLOW
 
 
 @inlined

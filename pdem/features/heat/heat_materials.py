@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.case.groups.particle_sources import smallest_radii
 from pdem.case.sections.thermal import ConductivityTable
 from pdem.case.time_tables import read_table
 from pdem.features.heat.conductance import pair_row
@@ -101,6 +102,14 @@ def conductivity_table(material: Material) -> tuple[Floats, Floats]:
     if isinstance(given, ConductivityTable):
         return np.array(given.temperatures), np.array(given.values)
     return np.zeros(1), np.array([given or 0.0])
+
+
+def smallest_capacity(case: CaseData, materials: HeatMaterials) -> float:
+    """Return the smallest heat capacity of particles that a case may insert [J/K], of 1 J/K without any."""
+    radii = {name: radius for name, radius in smallest_radii(case).items() if math.isfinite(radius)}
+    capacity = dict(zip(case.materials, materials.capacity.tolist(), strict=True))
+    found = [4.0 / 3.0 * math.pi * r * r * r * capacity[name] for name, r in radii.items() if capacity[name] > 0.0]
+    return min(found, default=1.0)
 
 
 def share_of_loss(material: Material, other: Material) -> float:

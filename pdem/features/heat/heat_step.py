@@ -30,6 +30,7 @@ from pdem.features.heat.heat_flows import (
 from pdem.features.heat.heat_materials import WallTemperatures, heat_materials
 from pdem.features.heat.surroundings import STEFAN_BOLTZMANN, FluidRow
 from pdem.features.heat.thermal_bodies import (
+    HeatScale,
     HeatSurroundings,
     ThermalBodies,
     add_heat,
@@ -74,8 +75,8 @@ class HeatExchange:
         Numbers of its materials.
     walls : WallTemperatures
         Temperatures of its walls.
-    quantum : float
-        The quantum of heat [J], 0 before the particles are there.
+    scale : HeatScale
+        Units of heat.
     wall_material : (W,) int32 array
         Materials of the walls.
     wall_temperature : (W,) array
@@ -85,7 +86,7 @@ class HeatExchange:
     """
 
     def __init__(self, case: Case, section: Heat) -> None:
-        self.section, self.quantum = section, 0.0
+        self.section, self.scale = section, HeatScale()
         self.materials, self.walls = heat_materials(case), WallTemperatures(case)
         names = [wall.name for wall in case.walls]
         self.conducted, self.gained = ExactSums(names), ExactSums(names)
@@ -137,21 +138,21 @@ class HeatExchange:
             trial = self._step_of(system, 0.5 * dt, commits=False, passes=False)
             sums, lost, _ = self._flows(system, temperature, trial)
             middle = np.empty(own.count)
-            self._warm(system, bodies, temperature, sums.flowed - lost[0] - lost[1], middle)
+            self._warm(system, bodies, sums.flowed - lost[0] - lost[1], middle, commits=False)
         step = self._step_of(system, dt, commits=True, passes=passes)
         sums, lost, outside = self._flows(system, middle, step)
-        self._warm(system, bodies, temperature, sums.flowed + sums.gained - lost[0] - lost[1], temperature)
+        self._warm(system, bodies, sums.flowed + sums.gained - lost[0] - lost[1], temperature, commits=True)
         ended = system.contacts.ended_energies
         for name, quanta in ((HEAT_TO_FLUID, lost[0]), (HEAT_RADIATED, lost[1]), (HEAT_FROM_MOTION, sums.gained)):
             if name in system.features.terms.names and quanta.any():
-                ended.add(name, quanta.astype(np.float64) * self.quantum)
+                ended.add(name, quanta.astype(np.float64) * self.scale.quantum)
         return self.fastest_rate(system, sums, outside)
 
     def _step_of(self, system: System, dt: float, *, commits: bool, passes: bool) -> HeatStep:
         law = system.constants.law
         lossy = np.array(lossy_columns(law, ended=False), np.int64)
         return HeatStep(
-            dt, self.quantum, commits, passes and law.passes_losses, law.place(PASSED_LOSS.name), lossy,
+            dt, self.scale.quantum, commits, passes and law.passes_losses, law.place(PASSED_LOSS.name), lossy,
             self.materials.share,
         )  # fmt: skip
 
@@ -247,12 +248,13 @@ class HeatExchange:
             system.progress.record_error(kind, int(sums.bad[0]), int(sums.bad[1]))
             sums.bad[:] = NO_ID
 
-    def _warm(self, system: System, bodies: ThermalBodies, before: Floats, quanta: Integers, warmed: Floats) -> None:
+    def _warm(self, system: System, bodies: ThermalBodies, quanta: Integers, warmed: Floats, *, commits: bool) -> None:
         """Write temperatures after particles have received heat; record an error if one leaves the range."""
-        capacity = system.particles["heat_capacity"]
-        bad = int(add_heat(tuple(bodies), capacity, before, quanta, self.quantum, warmed))
+        own = system.particles
+        columns = own["heat_capacity"], own["temperature"], own["received_heat"]
+        bad = int(add_heat(tuple(bodies), columns, quanta, tuple(self.scale), warmed, commits))
         if bad >= 0:
-            system.progress.record_error(TOO_MANY_QUANTA, int(system.particles.id[bad]))
+            system.progress.record_error(TOO_MANY_QUANTA, int(own.id[bad]))
 
 
 def normalised(limbs: Integers) -> Integers:

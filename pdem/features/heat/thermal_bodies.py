@@ -1,12 +1,15 @@
 """The heat of bodies in whole quanta: single spheres, and clusters with one temperature.
 
-The state of a body is its temperature. The heat above 0 K is its product with the heat capacity, rounded to whole
-quanta: as long as there are fewer than 2^50 of them, this returns exactly the number from which the temperature was
-computed. Temperatures can therefore be read and written by users, while all heat is counted in integers.
+The state of a body is its temperature. The heat above 0 K is its product with the heat capacity, rounded to whole units
+of the body: as long as there are fewer than 2^50 of them, this returns exactly the number from which the temperature
+was computed. Temperatures can therefore be read and written by users, while all heat is counted in integers. The unit
+of a body is the quantum of the run, or a multiple of it for bodies that are much larger than the smallest one; heat
+that is less than a unit waits in the field ``received_heat``.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +18,7 @@ from pdem.engine.clusters.energy import cluster_masses
 from pdem.engine.views.bodies import sphere_masses
 from pdem.features.heat.surroundings import STEFAN_BOLTZMANN, FluidRow, convection, convection_in_bed, radiated
 from pdem.numerics.kernels import inlined, kernel
+from pdem.numerics.quanta import DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +62,21 @@ def bodies_among(columns: Mapping[str, NDArray[Any]] | Any, *, whole_clusters: b
     return ThermalBodies(row, np.append(first, count))
 
 
+class HeatScale(NamedTuple):
+    """Units of heat of a run.
+
+    Attributes
+    ----------
+    quantum : float
+        The quantum, a power of two [J]; 0 before the particles are there.
+    temperature : float
+        Temperature [K] at which a body has about 2^48 units.
+    """
+
+    quantum: float = 0.0
+    temperature: float = 1.0
+
+
 @inlined
 def capacity_of(k: int, capacity: Floats, bodies: ThermalBodies) -> float:
     """Return the heat capacity of a body [J/K]."""
@@ -67,50 +86,82 @@ def capacity_of(k: int, capacity: Floats, bodies: ThermalBodies) -> float:
     return total
 
 
+@inlined
+def unit_of(whole: float, scale: HeatScale) -> float:
+    """Return the unit of heat of a body with a heat capacity [J/K]: a power of two, at least the quantum [J]."""
+    return max(scale.quantum, math.ldexp(1.0, math.frexp(whole * scale.temperature)[1] - DIGITS))
+
+
 @kernel
 def add_heat(
-    bodies: tuple[Any, ...], capacity: Floats, temperature: Floats, quanta: Integers, quantum: float, warmed: Floats
-) -> int:
+    bodies: tuple[Any, ...], columns: tuple[Floats, Floats, Floats], quanta: Integers, scale: tuple[float, float],
+    warmed: Floats, commits: bool,
+) -> int:  # fmt: skip
     """Write the temperatures of particles after they have received heat; return a row out of range, or -1.
 
     Parameters
     ----------
     bodies : tuple
         Fields of `ThermalBodies`.
-    capacity, temperature : (n,) arrays
-        Heat capacities [J/K] and temperatures before [K].
+    columns : tuple of 3 (n,) arrays
+        Heat capacities [J/K], temperatures before [K], and heat that is not in the temperatures [J]. If the step
+        `commits`, the latter is added as well, and the rest below a unit is written.
     quanta : (n,) int64 array
         Heat that each particle has received, in quanta.
-    quantum : float
-        The quantum [J].
+    scale : tuple
+        Fields of `HeatScale`.
     warmed : (n,) array
-        Written: temperatures [K]; it may be `temperature`.
+        Written: temperatures [K]; it may be the column of temperatures.
+    commits : bool
+        Whether temperatures are of whole units; else the step is a trial.
     """
-    b, bad = ThermalBodies(*bodies), -1
+    b, s, bad = ThermalBodies(*bodies), HeatScale(*scale), -1
+    capacity, temperature, received = columns
     for k in range(len(b.begin) - 1):
-        first, whole = b.row[b.begin[k]], capacity_of(k, capacity, b)
-        number = np.rint(whole * temperature[first] / quantum)
+        first, whole, change = b.row[b.begin[k]], capacity_of(k, capacity, b), np.int64(0)
+        unit = unit_of(whole, s)
+        many = unit / s.quantum
+        number = np.rint(whole * temperature[first] / unit)
         for place in range(b.begin[k], b.begin[k + 1]):
-            number += quanta[b.row[place]]
-        if not 0.0 <= number <= MOST_QUANTA:
+            change += quanta[b.row[place]]
+            if commits:
+                change += np.int64(np.rint(received[b.row[place]] / s.quantum))
+        units = np.floor(change / many)
+        if not 0.0 <= number + units <= MOST_QUANTA or many > MOST_QUANTA:
             bad = first
             continue
+        rest = change - np.int64(units) * np.int64(many)
+        heat = (number + units) * unit if commits else number * unit + change * s.quantum
+        after = heat / whole if units != 0.0 or not commits else temperature[first]
         for place in range(b.begin[k], b.begin[k + 1]):
-            warmed[b.row[place]] = number * quantum / whole
+            warmed[b.row[place]] = after
+            if commits:
+                received[b.row[place]] = 0.0
+        if commits:
+            received[first] = rest * s.quantum
     return bad
 
 
 @kernel
 def heat_of_bodies(
-    bodies: tuple[Any, ...], capacity: Floats, temperature: Floats, quantum: float, heat: Floats
+    bodies: tuple[Any, ...], capacity: Floats, temperature: Floats, scale: tuple[float, float], heat: Floats
 ) -> None:
     """Write the heat of each body [J] to the row of its first particle, and 0 to the rows of others."""
-    b = ThermalBodies(*bodies)
+    b, s = ThermalBodies(*bodies), HeatScale(*scale)
     for k in range(len(b.begin) - 1):
         for place in range(b.begin[k], b.begin[k + 1]):
             heat[b.row[place]] = 0.0
-        first = b.row[b.begin[k]]
-        heat[first] = np.rint(capacity_of(k, capacity, b) * temperature[first] / quantum) * quantum
+        first, whole = b.row[b.begin[k]], capacity_of(k, capacity, b)
+        unit = unit_of(whole, s)
+        heat[first] = np.rint(whole * temperature[first] / unit) * unit
+
+
+def capacities_of_bodies(bodies: ThermalBodies, capacity: Floats) -> Floats:
+    """Return the heat capacity of each body (b,) [J/K]."""
+    if not len(bodies.row):
+        return np.zeros(0)
+    body = np.repeat(np.arange(len(bodies.begin) - 1), np.diff(bodies.begin))
+    return np.asarray(np.bincount(body, capacity[bodies.row]), np.float64)
 
 
 def capacities(system: System, columns: Mapping[str, NDArray[Any]] | Any, materials: HeatMaterials) -> Floats:

@@ -1,4 +1,4 @@
-"""A heat-like scalar that flows through contacts: a feature outside of the package, for tests."""
+"""A warmth: a heat-like scalar that flows through contacts: a feature outside of the package, for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pdem.features import registry
 from pdem.features.registry import FEATURES, OBSERVING
 from pdem.foundation.fields import Field
 
-FIELD = "heat"
+FIELD = "warmth"
 ROW = Field(FIELD, np.float64, (), "J", "heat of a particle above 0 K", state=True)
 
 CAPACITY = 2e6
@@ -48,10 +48,10 @@ def wall_heat_flow(heat, wall_temperature, radius, overlap, pair, dt, parameters
     return 2.0 * parameters[0][pair] * circle * difference * dt
 
 
-class Heat(Feature):
+class Warmth(Feature):
     """Heat of all particles; every third one is hot at time 0, and so are the walls."""
 
-    name, turn, fields, tables = "heat", Turn.COLLECT, (ROW,), QuantumField.tables(FIELD)
+    name, turn, fields, tables = FIELD, Turn.COLLECT, (ROW,), QuantumField.tables(FIELD)
     flows, memory = (heat_flow, wall_heat_flow), ""
 
     def __init__(self):
@@ -60,10 +60,10 @@ class Heat(Feature):
 
     @classmethod
     def of(cls, system):
-        heat, rows = cls(), len(system.constants.density) ** 2
-        heat.parameters = np.full(rows, CONDUCTIVITY), CAPACITY
-        heat.walls = np.full(len(system.case.walls), HOT)
-        return heat
+        warmth, rows = cls(), len(system.constants.density) ** 2
+        warmth.parameters = np.full(rows, CONDUCTIVITY), CAPACITY
+        warmth.walls = np.full(len(system.case.walls), HOT)
+        return warmth
 
     @classmethod
     def fields_in(cls, case):
@@ -93,13 +93,13 @@ class Heat(Feature):
         return self.exchange.totals(system)
 
     def columns(self, system):
-        return [("heat_into_walls", "J")]
+        return [("warmth_into_walls", "J")]
 
     def values(self, system, line):
-        return {"heat_into_walls": math.fsum(self.exchange.into_walls(system).values())}
+        return {"warmth_into_walls": math.fsum(self.exchange.into_walls(system).values())}
 
 
-def register(monkeypatch, feature=Heat):
+def register(monkeypatch, feature=Warmth):
     """Have the feature in all simulations of a test, in place of another one that was registered before."""
     features = (*FEATURES, feature)
     for module in (registry, pdem.run.simulation, pdem.run.files.particle_output):
