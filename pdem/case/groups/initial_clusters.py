@@ -134,4 +134,4 @@ def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
     period = np.where(case.domain.periodic, np.subtract(case.domain.upper, case.domain.lower), np.inf)
     particles.image[:] = np.round((particles.position - wrapped) / period).astype(np.int32)
     particles.position[:] = wrapped
-    return {name: particles[name].copy() for name in columns}, clusters
+    return {**columns, **{name: particles[name].copy() for name in particles}}, clusters

@@ -239,8 +239,11 @@ class HeatFeature(Feature):
         if WALL_GROUP not in local or self.exchange is None:
             return {}
         keys = np.array([name_key(name) for name in self.exchange.gained.names], np.int64)
-        sums = {name: system.exchange.add(limbs) for name, limbs in local[WALL_GROUP].items()}
-        return {WALL_GROUP: {"wall": keys, **sums}}
+        names = self.exchange.gained.names
+        sums = {name: ExactSums(names, system.exchange.add(limbs)) for name, limbs in local[WALL_GROUP].items()}
+        for one in sums.values():
+            one.normalise()
+        return {WALL_GROUP: {"wall": keys, **{name: one.limbs for name, one in sums.items()}}}
 
     def _load_walls(self, system: System, exchange: HeatExchange, stored: Columns | None) -> None:
         """Continue with the heat that walls have received, on the first rank."""

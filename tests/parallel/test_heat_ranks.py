@@ -1,0 +1,109 @@
+"""Heat: the same bits on all ranks, and after a restart on others."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from helpers.rank_cases import CLOUD, DRUM, compare, compare_restart, divided
+from pdem.case.example_meshes.mixer import drum
+
+THERMAL = "conductivity = 50.0\nheat_capacity = 500.0\ncontact_modulus = 1e10\nemissivity = 0.8\n"
+
+HEAT = """
+[heat]
+temperature = 350.0
+every = 4e-4
+radiation = {to = "neighbours"}
+convection = {temperature = 330.0, conductivity = 0.03, velocity = [0.5, 0.0, 0.0]}
+"""
+
+WARM_DRUM = (
+    DRUM.replace("poisson_ratio = 0.2\n", f"poisson_ratio = 0.2\n{THERMAL}")
+    .replace("[materials.steel]\n", f"[materials.steel]\ndensity = 7800.0\n{THERMAL}")
+    .replace('mesh = "drum.vtk"\n', 'mesh = "drum.vtk"\ntemperature = 600.0\n')
+    + HEAT
+)
+
+WARM_CLOUD = CLOUD.replace("poisson_ratio = 0.25\n", f"poisson_ratio = 0.25\n{THERMAL}") + HEAT
+
+
+def all_heat(run):
+    """Return the heat of the particles of all ranks, without rounding; None except on the first rank."""
+    columns = run.gather()
+    if columns is None:
+        return None
+    (feature,) = (one for one in run.system.features if one.name == "heat")
+    return sum(map(Fraction, feature.particle_energies(run.system, columns)["heat"].tolist()))
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=400)
+def test_a_drum_warms(ranks):
+    """Across cuts that move, in a drum that turns, with losses of contacts that end on both sides of cuts."""
+    run = compare(divided(WARM_DRUM, "bisection" if ranks % 2 else "slabs", "always"), 240, meshes=[drum()])
+    energies = run.energies()
+    assert energies["heat_walls"] < 0.0
+    assert energies["heat_from_motion"] > 0.0
+    if (columns := run.gather()) is not None:
+        assert len(np.unique(columns["temperature"])) > 50
+
+
+@pytest.mark.ranks(2, 3, timeout=400)
+def test_a_warm_drum_continues_on_another_number_of_ranks(ranks):
+    states = compare_restart(divided(WARM_DRUM, "slabs"), 150, 100, meshes=[drum()])
+    if states is not None:
+        assert states[0]["heat_of_walls"]["conducted"].any()
+        assert (states[0]["particles"]["temperature"] != states[1]["particles"]["temperature"]).any()
+
+
+@pytest.mark.ranks(1, 2, 4, timeout=400)
+def test_spheres_of_very_different_sizes(ranks):
+    run = compare(divided(WARM_CLOUD, "bisection", "always"), 150)
+    energies = run.energies()
+    assert energies["heat_from_motion"] > 0.0
+    assert energies["heat_fluid"] > 0.0
+
+
+SHAPES = """
+[shapes.rod]
+spheres = [[0.0, 0.0, 0.0, 0.004], [0.004, 0.0, 0.0, 0.004], [0.008, 0.0, 0.0, 0.003]]
+"""
+
+FEED = """
+[[insertions]]
+name = "feed"
+material = "glass"
+shape = "rod"
+temperature = 500.0
+region = {lower = [0.02, 0.02, 0.06], upper = [0.10, 0.06, 0.08]}
+count_rate = 20000
+count = 40
+every = 2e-4
+[[sensors]]
+name = "outlet"
+region = {lower = [0.0, 0.0, 0.0], upper = [0.12, 0.08, 0.01]}
+remove = true
+every = 2e-4
+"""
+
+
+@pytest.mark.ranks(1, 2, 3, timeout=400)
+@pytest.mark.parametrize("mode", ["one", "members"])
+def test_clusters_come_and_go(ranks, mode):
+    """Inserted and removed clusters bring and take their heat; members have one temperature, or each its own."""
+    text = WARM_CLOUD.replace("every = 4e-4", f'every = 4e-4\nclusters = "{mode}"')
+    fill = "fill = {volume_fraction = 0.1, seed = 7}"
+    text = text.replace("fill = {volume_fraction = 0.25, seed = 7}", f'{fill}\nshape = "rod"')
+    text = text.replace("min = 0.002, max = 0.012", "min = 0.004, max = 0.007")
+    run = compare(divided(text + SHAPES + FEED, "slabs", "always"), 150)
+    heat = all_heat(run)
+    energies = run.energies()
+    if heat is None:
+        return
+    columns = run.gather()
+    spread = [np.ptp(columns["temperature"][columns["cluster"] == one]) for one in np.unique(columns["cluster"])]
+    assert (max(spread) > 0.0) == (mode == "members")
+    assert columns["temperature"].max() > 400.0
+    assert energies["heat"] == float(heat)
