@@ -8,6 +8,7 @@ from pdem.foundation.errors import InputError, name_hint
 from pdem.verification import bits
 from pdem.verification.study import Study
 from validation import clusters, h2, hgrid, models, nbs
+from validation.bonds import buckling, elastica, waves
 from validation.gallery import (
     beverloo,
     bouncing,
@@ -87,6 +88,9 @@ STUDIES = (
     triaxial.STUDY,
     plane_shear.STUDY,
     lattices.STUDY,
+    elastica.STUDY,
+    buckling.STUDY,
+    waves.STUDY,
     *promises.STUDIES,
     bits.STUDY,
 )

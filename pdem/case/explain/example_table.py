@@ -255,6 +255,47 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
         "--colour-by flexible",
         film=True,
     ),
+    "agglomerate": ExampleRow(
+        "laboratory",
+        {
+            "particles.0.velocity=[0.0, 0.0, -2.0]": "Half the speed: only the part near the plate is crushed.",
+            "bonds.binder.tensile_strength.mean=1e6": "Weaker bonds: more and smaller fragments.",
+            "bonds.binder.tensile_strength.modulus=2": "Strengths that scatter more: more bonds break.",
+        },
+        "--colour-by fragment",
+        film=True,
+    ),
+    "compression": ExampleRow(
+        "laboratory",
+        {
+            "bonds.cement.tensile_strength.mean=2e6": "Half the strength of bonds: about half the load at the peak.",
+            "bonds.cement.tensile_strength.modulus=3": "Strengths that scatter more: it breaks at a smaller load.",
+            "interactions.rock-steel.friction=0.8": "Rough plates hold the ends: compare the shape of the fragments.",
+        },
+        "--colour-by fragment",
+        film=True,
+    ),
+    "brazilian_disc": ExampleRow(
+        "laboratory",
+        {
+            "bonds.cement.tensile_strength.mean=2e6": "Half the strength of bonds: about half the load at the peak.",
+            "bonds.cement.moment_factor=1.0": "Bending counts fully: the disc crumbles under the plates instead.",
+            "bonds.cement.moment_factor=0.0": "Bonds break by their forces alone: after 1 ms the disc is whole.",
+        },
+        "--view front --colour-by fragment",
+        film=True,
+    ),
+    "rope": ExampleRow(
+        "laboratory",
+        {
+            "interactions.default.friction=0.1": "Too little friction: the rope slides off before the roller turns.",
+            "walls.0.rotation.rate=-1.5": "The roller turns the other way: the shorter side becomes the longer one.",
+            "bonds.fibre.radius=0.6": "A rope that bends less easily: it stands off from the roller.",
+        },
+        "--view front --limits 0 0.1",
+        time=2.4,
+        film=True,
+    ),
     "h2_impacts": ExampleRow(
         "papers",
         {
