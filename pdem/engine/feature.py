@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
+    from pdem.engine.views.conducting_pairs import ConductingPairs
     from pdem.engine.views.pair_forces import PairForces
     from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.foundation.fields import Field
@@ -312,6 +313,13 @@ class Feature:
         Asked before steps, in cases with a law that passes losses on (`pdem.contact.losses`). None before it is loaded.
         """
         return None
+
+    def conducting_pairs(self, system: System) -> ConductingPairs | None:
+        """Return pairs of particles that conduct heat besides their contact, on all ranks with one of both."""
+        return None
+
+    def receive_losses(self, system: System, rows: Integers, losses: Floats) -> None:
+        """Receive the losses of pairs that end (n,) [J], by rows of particles (n, 2), owned or ghosts."""
 
     @property
     def watches_walls(self) -> bool:

@@ -78,8 +78,8 @@ material = "glass"
 shape = "rod"
 temperature = 500.0
 region = {lower = [0.02, 0.02, 0.06], upper = [0.10, 0.06, 0.08]}
-count_rate = 20000
-count = 40
+count_rate = 4000
+count = 4
 every = 2e-4
 [[sensors]]
 name = "outlet"

@@ -430,3 +430,59 @@ def test_walls_that_move_cannot_be_frozen():
     floor = FLOOR + "rotation = {rate = 1.0, axis = [0, 0, 1]}\n"
     with pytest.raises(CaseError, match="goes on in stage heating, which is frozen"):
         case_of(floor, FROZEN, group([(0.0, 0.0, 0.9)], 300.0))
+
+
+def bonded(force=0.0, heat="", more="", bond=""):
+    """Return the case of two cold spheres beside each other, joined by a bond of half their radius."""
+    section = f"""
+[bonds.rod]
+between = "steel-steel"
+gap = 1e-4
+radius = 0.5
+youngs_modulus = 1e9
+poisson_ratio = 0.3
+{bond}
+"""
+    places = [(0.0, 0.0, 0.0), (2.0 * RADIUS, 0.0, 0.0)]
+    return case_of(section, more, group(places[:1], 400.0), group(places[1:], 300.0), heat=heat)
+
+
+@pytest.mark.parametrize("conductivity", [None, 10.0])
+def test_a_bond_conducts_like_a_rod(conductivity):
+    """h = k A / l: an exponential with 2 h / C."""
+    bond = "" if conductivity is None else f"conductivity = {conductivity}"
+    simulation = run_for(bonded(more=FROZEN, bond=bond), 20.0)
+    conductance = (conductivity or CONDUCTIVITY) * math.pi * (0.5 * RADIUS) ** 2 / (2.0 * RADIUS)
+    first, second = temperatures(simulation)
+    rate = 2.0 * conductance / (MASS * CAPACITY)
+    assert (first - second) / 100.0 == pytest.approx(math.exp(-20.0 * rate), rel=1e-4)
+
+
+@pytest.mark.compiles
+def test_bonds_warm_by_damping_and_fracture():
+    """What bonds lose while they swing, and as they break, is heat of their ends."""
+    text = bonded(bond="damping_ratio = 0.1").to_toml()
+    simulation = pdem.Simulation(pdem.Case.from_text(text), threads=1)
+    simulation.particles.velocity[:, 0] = np.where(simulation.particles.id == 0, -0.01, 0.01)
+    simulation.advance(4000)
+    energies = simulation.energies()
+    assert energies["bond_damping"] > 0.0
+    assert energies["heat_from_motion"] == pytest.approx(energies["bond_damping"], rel=0.01)
+    text = bonded(bond="tensile_strength = 1e4\nshear_strength = 1e4").to_toml()
+    simulation = pdem.Simulation(pdem.Case.from_text(text), threads=1)
+    simulation.particles.velocity[:, 0] = np.where(simulation.particles.id == 0, -0.1, 0.1)
+    simulation.advance(4000)
+    energies = simulation.energies()
+    assert energies["bond_fracture"] > 0.0
+    assert energies["heat_from_motion"] == pytest.approx(energies["bond_fracture"], rel=1e-3)
+
+
+def test_a_stage_ends_at_a_temperature():
+    stage = '[[stages]]\nname = "heating"\nmotion = "frozen"\nuntil = {quantity = "temperature_max", above = 310.0}\n'
+    fluid = "convection = {temperature = 400.0, conductivity = 0.027}"
+    after = '[[stages]]\nname = "after"\nmotion = "frozen"\n'
+    simulation = pdem.Simulation(case_of(stage, after, group([(0.0, 0.0, 0.0)], 300.0), heat=fluid), threads=1)
+    rate = 4.0 * math.pi * RADIUS * 0.027 / (MASS * CAPACITY)
+    simulation.advance(round(100.0 / STEP))
+    (first, _) = simulation.system.stages.states
+    assert first.end * STEP == pytest.approx(-math.log(0.9) / rate, abs=1.1)

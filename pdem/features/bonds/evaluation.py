@@ -37,6 +37,9 @@ BOND_FIELDS = (
 )
 """Columns of the table of bonds: the columns of `.kernel.BondColumns`, and results of the last evaluation."""
 
+LOSS = Field("loss", np.float64, (), "J", "lost by damping, and not yet heat of its ends")
+"""Column of the table of bonds in cases in which losses become heat."""
+
 BEGUN_FIELDS = (
     Field("reference", np.float64, (), "m", "overlap without force"),
     Field("energy", np.float64, (), "J", "elastic energy at the beginning"),
@@ -54,6 +57,8 @@ class BondEvaluation:
     ----------
     box : MovingBox or None
         The box of the run if it deforms.
+    heats : bool
+        Whether losses become heat of the ends.
 
     Attributes
     ----------
@@ -69,8 +74,9 @@ class BondEvaluation:
         Forces and work in a box that deforms.
     """
 
-    def __init__(self, box: MovingBox | None = None) -> None:
-        self.table = PairTable("bonds", BOND_FIELDS if box is None else (*BOND_FIELDS, *FIELDS_IN_BOX))
+    def __init__(self, box: MovingBox | None = None, *, heats: bool = False) -> None:
+        further = *(() if box is None else FIELDS_IN_BOX), *((LOSS,) if heats else ())
+        self.table = PairTable("bonds", (*BOND_FIELDS, *further))
         self.in_box = None if box is None else BondsInBox(box, self.table)
         self.apart = PairTable("broken_pairs", (Field(NO_CONTACT, np.int64, (), "1", "2: never"),), near=False)
         self.begun = PairTable("begun_contacts", BEGUN_FIELDS, near=False)
@@ -149,6 +155,12 @@ class BondEvaluation:
         the kick that ends the step. Since each step accounts for r^2, a fourth of the last step is ahead of time.
         """
         return 0.25 * dt * self.table.columns["power"][pairs]
+
+    def keep_losses(self, dt: float) -> None:
+        """Add what all bonds of the table have lost to damping in a step of `dt` [s] to their column, if it exists."""
+        if LOSS.name in self.table.columns:
+            share = np.where(self.results.mode == UNBROKEN, 1.0, 0.75)  # as in `write_lost`
+            self.table.columns[LOSS.name] += share * dt * self.results.power
 
     @property
     def any_breaks(self) -> bool:

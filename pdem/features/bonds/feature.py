@@ -12,10 +12,11 @@ from pdem.engine.blow_up import OF_FEATURE
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.id_pairs.pairs_by_id import NO_CONTACT
+from pdem.engine.views.conducting_pairs import ConductingPairs, give_losses
 from pdem.features.bonds.box_work import count_box_work
 from pdem.features.bonds.broken import EVENT_KEYS, BrokenBonds
 from pdem.features.bonds.contacts_after import contacts_of_broken, records_of
-from pdem.features.bonds.evaluation import AFTER_BREAK, NEVER_TOUCHING, BondEvaluation
+from pdem.features.bonds.evaluation import AFTER_BREAK, LOSS, NEVER_TOUCHING, BondEvaluation
 from pdem.features.bonds.potential import BY_ENERGY, BY_FORCE, BY_STRESS
 from pdem.features.bonds.present_box import case_in_box
 from pdem.features.bonds.readings import BondReadings
@@ -72,8 +73,8 @@ class Bonds(BondReadings):
     )
     fields: ClassVar[tuple[Field, ...]] = (SPHERE_ORIENTATION, *FLEXIBLE_FIELDS)
 
-    def __init__(self, laws: Floats | None = None, box: MovingBox | None = None) -> None:
-        self.evaluation = None if laws is None else BondEvaluation(box)
+    def __init__(self, laws: Floats | None = None, box: MovingBox | None = None, *, heats: bool = False) -> None:
+        self.evaluation = None if laws is None else BondEvaluation(box, heats=heats)
         self._laws = np.zeros((0, 3)) if laws is None else laws
         self.broken = BrokenBonds()
 
@@ -89,7 +90,7 @@ class Bonds(BondReadings):
         if not system.case.bonds:
             return cls()
         on_first_rank(system.exchange, lambda: require_flexible_shapes(system.case))
-        return cls(laws_of(system.case), system.box.moving)
+        return cls(laws_of(system.case), system.box.moving, heats=system.constants.law.passes_losses)
 
     @classmethod
     def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
@@ -166,6 +167,7 @@ class Bonds(BondReadings):
             count_box_work(system, self.evaluation.in_box, system.progress.step)
         if system.constants.law.has_ledger:
             system.contacts.ended_energies.add(BOND_DAMPING, self.evaluation.lost(system.particles.count, dt))
+            self.evaluation.keep_losses(dt)
         if not self.evaluation.any_breaks:
             return False
         self._break(system, self.evaluation)
@@ -175,12 +177,13 @@ class Bonds(BondReadings):
         """Remove the bonds that break: their energy becomes fracture energy, and each break is an event."""
         table, broken = bonds.table, bonds.results.mode > 0
         mine = broken & (table.rows[:, 0] < system.particles.count)
-        energy = table.columns["energy"][mine]
+        energy, kept = table.columns["energy"][mine], np.zeros(len(table))
         system.contacts.ended_energies.add(BOND_FRACTURE, energy)
         if (begins := broken & (table.columns[NO_CONTACT] == AFTER_BREAK)).any():
             contacts = contacts_of_broken(system, table, begins)
             system.contacts.ended_energies.add(BOND_FRACTURE, -contacts.energy[mine[begins]])
             bonds.begun.add(table.lower[begins], table.higher[begins], contacts._asdict())
+            kept[begins] = contacts.energy
             system.lists.ask_for()
         self.broken.add(
             {
@@ -193,6 +196,9 @@ class Bonds(BondReadings):
                 "kind": table.columns["kind"][mine],
             }
         )
+        if LOSS.name in table.columns:
+            fracture = exact_math.totals(table.columns["energy"][broken].T) - kept[broken]
+            give_losses(system, table.rows[broken], table.columns[LOSS.name][broken] + fracture)
         bonds.take_out(broken)
 
     def new_contacts(self, system: System) -> PairRecords | None:
@@ -202,6 +208,15 @@ class Bonds(BondReadings):
         records = records_of(system.constants.law, begun)
         begun.keep(np.zeros(len(begun), np.bool_))
         return records
+
+    def conducting_pairs(self, system: System) -> ConductingPairs | None:
+        """Return the bonds of this rank as rods that conduct heat."""
+        if self.evaluation is None or system.case.heat is None or not len(table := self.evaluation.table):
+            return None
+        columns = table.columns
+        conductivity = np.array([one.conductivity or 0.0 for one in system.case.bonds.values()])[columns["kind"]]
+        losses = columns.get(LOSS.name, np.zeros(len(table)))
+        return ConductingPairs(table.rows, columns["section"][:, 0] / columns["length"], conductivity, losses)
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Load the bonds of a checkpoint, or make the bonds of a new run. Collective.

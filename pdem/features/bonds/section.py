@@ -158,6 +158,12 @@ class BondSection(Section):
     damping_ratio: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
         "Damping of elongation, shear, bending and twist over the critical damping of two free spheres.", default=0.0
     )
+    conductivity: Positive | None = entry(
+        "With `heat`: conductivity of the bonds in W/(m K), over the area and length of the section; by default the "
+        "harmonic mean of both particles.",
+        default=None,
+        unit="W/(m K)",
+    )
     contact: Literal["after-break", "always", "never"] = entry(
         'Contact of two joined spheres: "after-break": after the bond has broken; "always": in addition to the bond; '
         '"never": not even after the break.',

@@ -162,6 +162,15 @@ class HeatFeature(Feature):
             for number in np.unique(wall[rest != 0.0]).tolist():
                 exchange.gained.add(exchange.gained.names[number], rest[wall == number])
 
+    def receive_losses(self, system: System, rows: Integers, losses: Floats) -> None:
+        """Give the losses of pairs that end to their particles."""
+        if self.exchange is None or not system.constants.law.passes_losses:
+            return
+        material, owned = system.particles.column("material")[rows], system.particles.count
+        share = self.exchange.materials.share[material[:, 0], material[:, 1]]
+        first, second = (np.where(one < owned, one, -1) for one in rows.T)
+        self._give(system, (first, second), share, np.ascontiguousarray(losses))
+
     def _materials_of(self, system: System, pairs: PairRecords) -> tuple[Integers, Integers]:
         """Return the materials of the particles of contacts, owned or ghosts."""
         ids, material = system.particles.column("id"), system.particles.column("material")

@@ -17,6 +17,7 @@ from pdem.contact.exchange.wall_flows import FlowingWalls
 from pdem.contact.law.contact_law import BLOCK
 from pdem.contact.losses import quanta_of_two
 from pdem.contact.pairs.history import history_of
+from pdem.engine.views.conducting_pairs import ConductingPairs
 from pdem.features.heat.conductance import PairRow, solid, solid_gas
 from pdem.features.heat.surroundings import radiated
 from pdem.numerics.kernel_factory import inlined_exactly, versioned_kernel
@@ -300,6 +301,46 @@ def wall_conductances_kernel(contact: str) -> Any:
             add_exactly(limbs[1, w], conductance * values[i, SHARED_TEMPERATURE])
 
     return wall_conductances
+
+
+@kernel
+def heat_of_pairs(
+    pairs: tuple[Any, ...], material: Any, values: Floats, step: tuple[Any, ...], sums: tuple[Any, ...]
+) -> None:
+    """Add the flows through pairs that are joined, and their losses.
+
+    Parameters
+    ----------
+    pairs : tuple
+        Fields of `pdem.engine.views.conducting_pairs.ConductingPairs`.
+    material : int32 array
+        Materials of owned particles and ghosts.
+    values, step, sums
+        As for `pair_heat_kernel`.
+    """
+    p, s, out = ConductingPairs(*pairs), HeatStep(*step), HeatSums(*sums)
+    owned = len(out.flowed)
+    for n in range(len(p.shape)):
+        i, j, one, other = p.rows[n, 0], p.rows[n, 1], 0.0, 0.0
+        mean = mean_conductivity(values[i, SHARED_CONDUCTIVITY], values[j, SHARED_CONDUCTIVITY])
+        conductance = p.shape[n] * (p.conductivity[n] if p.conductivity[n] > 0.0 else mean)
+        apart = values[i, SHARED_TEMPERATURE] - values[j, SHARED_TEMPERATURE]
+        quanta = np.rint(conductance * apart * s.dt / s.quantum)
+        if s.passes:
+            one, other = quanta_of_two(p.losses[n], s.share[material[i], material[j]], s.quantum)
+            p.losses[n] -= (one + other) * s.quantum
+        if not is_possible(abs(quanta) + abs(one) + abs(other)):
+            note_bad(out.bad, i, j)
+            continue
+        total = np.int64(np.rint(conductance / CONDUCTANCE_QUANTUM))
+        if i < owned:
+            out.flowed[i] -= np.int64(quanta)
+            out.gained[i] += np.int64(one)
+            out.conductance[i] += total
+        if j < owned:
+            out.flowed[j] += np.int64(quanta)
+            out.gained[j] += np.int64(other)
+            out.conductance[j] += total
 
 
 @kernel

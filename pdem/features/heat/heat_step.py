@@ -13,6 +13,7 @@ from pdem.contact.exchange.wall_flows import FlowingWalls, WallList
 from pdem.contact.law.parts import EXCHANGE_REST, PASSED_LOSS
 from pdem.contact.losses import lossy_columns
 from pdem.engine.blow_up import PAIR_FLOW, TOO_MANY_QUANTA, WALL_FLOW
+from pdem.engine.views.conducting_pairs import conducting_pairs
 from pdem.features.heat.heat_flows import (
     CONDUCTANCE_QUANTUM,
     SHARED_CONDUCTIVITY,
@@ -23,6 +24,7 @@ from pdem.features.heat.heat_flows import (
     HeatSums,
     count_neighbours,
     count_walls,
+    heat_of_pairs,
     pair_heat_kernel,
     wall_conductances_kernel,
     wall_heat_kernel,
@@ -168,6 +170,8 @@ class HeatExchange:
         values = self._shared(system, temperature, area)
         kernel = pair_heat_kernel(self.section.contact)
         kernel(tuple(pairs), values, self.materials.rows, tuple(step), tuple(sums))
+        for joined in conducting_pairs(system):
+            heat_of_pairs(tuple(joined), own.column("material"), values, tuple(step), tuple(sums))
         self._note_bad(system, sums, PAIR_FLOW)
         if walls is not None:
             self._through_walls(system, walls, values, area, step, sums)
