@@ -33,7 +33,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         looked_at = min(last, system.features.next_step(forces=True, frozen=frozen))
         stop = min(looked_at, system.features.next_step(forces=False, frozen=frozen))
         if frozen:
-            system.progress.advance(max(stop - system.progress.step, 0))
+            system.progress.rest(max(stop - system.progress.step, 0))
             requested, _ = time_step.allreduce_status_or_stop(system, False)
         while system.progress.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)

@@ -54,6 +54,8 @@ class EnergyTerm(NamedTuple):
         (``output.energies = false``).
     summed : bool
         Whether it has a row in `RankContacts.ended_energies`.
+    is_heat : bool
+        Whether it is an amount of heat, which is exact and much larger than the energies of motion.
     before : str
         Term that its column precedes, of the engine or of a feature that comes earlier in the registry; by default, or
         if no such term exists, its column is the last one of its role.
@@ -63,6 +65,7 @@ class EnergyTerm(NamedTuple):
     role: Role
     of_state: bool = False
     summed: bool = False
+    is_heat: bool = False
     before: str = ""
 
 
@@ -100,6 +103,8 @@ class EnergyTerms:
         The terms.
     names : tuple of str
         Names of the terms.
+    heat : tuple of str
+        Names of the terms that are amounts of heat.
     rows : tuple of str
         Names of the rows of `RankContacts.ended_energies`: first the rows of `ENDED`, which contacts address by index,
         then summed terms of features.
@@ -110,6 +115,7 @@ class EnergyTerms:
         self.all = tuple(term for role in Role for term in _in_order(role, of_features))
         self.names = tuple(term.name for term in self.all)
         assert len(set(self.names)) == len(self.names), "two terms of the energy balance have one name"
+        self.heat = tuple(term.name for term in self.all if term.is_heat)
         self.signs = {term.name: term.role.sign for term in self.all}
         self.rows = (*ENDED, *(one.name for one in self.all if one.summed and one.name not in ENDED))
 

@@ -90,21 +90,32 @@ def throughput(particle_steps: float, seconds: float, threads: int) -> str:
     )
 
 
-def energy_table(energies: Mapping[str, float], residual: float | None = None) -> str:
-    """Return the energy balance as a table.
+class EnergyReport(NamedTuple):
+    """The energy balance at the end of a run.
 
-    Parameters
+    Attributes
     ----------
     energies : mapping of float
         Energy (J) by name, in the order to show.
-    residual : float, optional
+    residual : float or None
         Residual of the energy balance (J); also shown relative to the largest energy.
+    heat : tuple of str
+        Names of amounts of heat, which are exact and do not count as the largest energy.
     """
+
+    energies: Mapping[str, float]
+    residual: float | None = None
+    heat: tuple[str, ...] = ()
+
+
+def energy_table(balance: EnergyReport) -> str:
+    """Return the energy balance as a table."""
+    energies, residual, heat = balance
     rows = [(name.replace("_", " "), f"{value:.6e}") for name, value in energies.items()]
     relative = ""
     if residual is not None:
         rows.append(("residual", f"{residual:.6e}"))
-        largest = max((abs(value) for value in energies.values()), default=0.0)
+        largest = max((abs(value) for name, value in energies.items() if name not in heat), default=0.0)
         relative = f"  ({residual / largest:.1e} of the largest)" if largest else ""
     return Table(("energy", "J"), rows).text() + relative
 
@@ -114,10 +125,9 @@ def end_report(
     particle_steps: float,
     wall_time: float,
     cores: int,
-    energies: Mapping[str, float],
-    residual: float | None = None,
+    balance: EnergyReport,
     notes: Sequence[str] = (),
 ) -> str:
     """Return the report at the end of a run: phases, speed, energy balance, notes; see the functions above."""
-    parts = [phase_table(seconds), throughput(particle_steps, wall_time, cores), energy_table(energies, residual)]
+    parts = [phase_table(seconds), throughput(particle_steps, wall_time, cores), energy_table(balance)]
     return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])

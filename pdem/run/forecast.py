@@ -62,11 +62,22 @@ def forecast(
 
     Files have a row per sphere; `spheres` is the number of spheres of all particles, by default equal to `number`.
     """
-    steps = round(case.time.end / case.resolved_step())
+    steps = round(max(case.time.end - frozen_time(case), 0.0) / case.resolved_step())
     rows = (number if spheres is None else spheres) + inserted_number(case, members=True)
     number += inserted_number(case)
     yield Finding("info", "duration", _duration(steps, number, ranks * threads))
     yield _disk(case, rows, meshes)
+
+
+def frozen_time(case: Case) -> float:
+    """Return the time of the stages of a case in which nothing moves [s], which take hardly any time to compute."""
+    begin = frozen = 0.0
+    for stage in case.stages:
+        length = stage.end if stage.until is None else stage.until.latest
+        length = max(case.time.end - begin, 0.0) if length is None else length
+        frozen += length if stage.motion == "frozen" else 0.0
+        begin += length
+    return min(frozen, case.time.end)
 
 
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from pdem.engine.energy import particle_energies
+from pdem.engine.energy import energies_of_features, particle_energies
 from pdem.engine.named_events import NEVER
 from pdem.engine.state import local_groups
 from pdem.features.observers.feature import Observers, observed
@@ -183,6 +183,9 @@ class _Kept:
         for sign, columns in ((1.0, self._columns), (-1.0, own)):
             rows = {name: columns[name][changed] for name in WRITABLE} | {"cluster": own["cluster"][changed]}
             for energies in particle_energies(rows, constants):
+                self._system.contacts.ended_energies.add("outflow", sign * energies)
+            written = {name: columns[name] if name in columns else own[name] for name in own.fields}
+            for _, energies in energies_of_features(self._system, {key: one[changed] for key, one in written.items()}):
                 self._system.contacts.ended_energies.add("outflow", sign * energies)
 
 

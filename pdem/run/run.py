@@ -19,7 +19,7 @@ from pdem.engine.step import allreduce_status_or_stop
 from pdem.foundation.errors import Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.run_folder import keep_files
-from pdem.output.summary import OverRanks, end_report
+from pdem.output.summary import EnergyReport, OverRanks, end_report
 from pdem.preflight.restart_checks import check_end
 from pdem.run.files.folder_use import FOLDER_USE, FolderUse
 from pdem.run.files.output_folder import begins_elsewhere
@@ -304,13 +304,15 @@ class _Run:
         table = _over_ranks(simulation.phases.seconds, exchange)
         if exchange.rank:
             return
-        record_speed(measured.particles, simulation.step - step, seconds, exchange.workers)
-        has_ledger, steps = system.constants.law.has_ledger, measured.particles * (simulation.step - step)
+        moved = max(simulation.step - step - system.progress.frozen, 0)
+        if not system.progress.frozen:
+            record_speed(measured.particles, moved, seconds, exchange.workers)
+        has_ledger, steps = system.constants.law.has_ledger, measured.particles * moved
         residual = measured.balance - simulation.first_balance if has_ledger else None
         last_lines = [*lines, f"results in {simulation.case.output.folder}"]
-        self.outputs.report(
-            end_report(table, steps, seconds, exchange.workers, measured.energies, residual, first_lines + last_lines)
-        )
+        balance = EnergyReport(measured.energies, residual, system.features.terms.heat)
+        lines = first_lines + last_lines
+        self.outputs.report(end_report(table, steps, seconds, exchange.workers, balance, lines))
 
     def _settings_line(self, particles: int) -> str:
         """Return a line on the cost of the last detection per particle, and on the tuned settings. Collective."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,6 +143,7 @@ class Scripting(Reductions):
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         shape: str | None = None,
         orientation: ArrayLike | None = None,
+        temperature: float | None = None,
     ) -> Integers:
         """Add particles between two steps. Collective, with the same arguments on every rank.
 
@@ -159,6 +161,8 @@ class Scripting(Reductions):
             A shape of the case: insert clusters with this shape instead of spheres.
         orientation : (4,) or (n, 4) array_like, optional
             Quaternions w, x, y, z that rotate clusters from the orientation of the shape; by default no rotation.
+        temperature : float, optional
+            Temperature [K], in a case with ``[heat]``; by default ``heat.temperature``.
 
         Returns
         -------
@@ -186,7 +190,7 @@ class Scripting(Reductions):
             velocity=velocity, angular_velocity=angular_velocity, shape=shape,
             orientation=(1.0, 0.0, 0.0, 0.0) if shape is not None and orientation is None else orientation,
         )  # fmt: skip
-        ids, contacts = insert_particles(self.system, columns)
+        ids, contacts = insert_particles(self.system, columns | temperature_column(self.case, columns, temperature))
         self._rebuild(contacts)
         return ids
 
@@ -334,6 +338,23 @@ class Scripting(Reductions):
     def _require_no_observer(self, what: str) -> None:
         if self.observing is not None:
             raise InputError(f"simulation.{what} is not for observers, which are called between steps of a run")
+
+
+def temperature_column(case: Case, columns: dict[str, NDArray[Any]], temperature: float | None) -> dict[str, Floats]:
+    """Return the column of temperatures of inserted particles, if one is given.
+
+    Raises
+    ------
+    InputError
+        If the case has no heat, or the temperature is not positive and finite.
+    """
+    if temperature is None:
+        return {}
+    if case.heat is None:
+        raise InputError("temperature is given, and the case has no [heat]; leave it out, or add the section")
+    if not 0.0 < float(temperature) < math.inf:
+        raise InputError(f"temperature is {temperature} K; give a positive, finite number, in K")
+    return {"temperature": np.full(len(columns["radius"]), float(temperature))}
 
 
 def _force_of(case: Case, function: Any, material: str | None) -> OwnForce:

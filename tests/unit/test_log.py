@@ -180,8 +180,7 @@ def test_end_report_holds_all_parts() -> None:
         2e7,
         2.0,
         2,
-        {"kinetic": 1.0, "gravity_work": -4.0},
-        1e-12,
+        summary.EnergyReport({"kinetic": 1.0, "gravity_work": -4.0, "heat": 1e3}, 1e-12, ("heat",)),
         ["missed-contact builds = 0"],
     )
     assert "10 million particle-steps/s, 5 million per thread on 2 threads, 00:02 in all" in report

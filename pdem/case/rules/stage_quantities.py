@@ -58,7 +58,7 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
     for name, _ in fixed_columns(case):
         found[name] = Quantity("fixed", least=-math.inf)
     for sensor in case.sensors:
-        for name, *_ in columns_of_sensor(sensor, case.materials):
+        for name, *_ in columns_of_sensor(sensor, case.materials, heat=case.heat is not None):
             signed = "_velocity_" in name or "_passed" in name or name.endswith("_lacey")
             if name != f"{sensor.name}_flow":
                 found[name] = Quantity("sensors", sensor.name, -math.inf if signed else 0.0)

@@ -38,6 +38,8 @@ class RunProgress:
         Whether the columns of owned particles have been written since the particles moved.
     steps_at_a_time : int
         Steps of a kernel between two checks of signals.
+    frozen : int
+        Number of steps in which nothing has moved since the process began.
     stop_requested : callable
         Returns the number of a stop signal, or 0.
     """
@@ -50,7 +52,7 @@ class RunProgress:
         self._issued: set[str] = set()
         self.pending_drift: int | None = None
         self.columns_are_current = True
-        self.steps_at_a_time = FIRST_STEPS
+        self.steps_at_a_time, self.frozen = FIRST_STEPS, 0
         self.stop_requested: Callable[[], int] = lambda: 0
 
     @property
@@ -69,6 +71,11 @@ class RunProgress:
     def advance(self, steps: int = 1) -> None:
         """Count steps that begin, or that a kernel has completed."""
         self.step += steps
+
+    def rest(self, steps: int) -> None:
+        """Count steps in which nothing moves."""
+        self.step += steps
+        self.frozen += steps
 
     def issue_ids(self, number: int) -> int:
         """Return the first of `number` new ids, which no particle has had before."""

@@ -56,11 +56,11 @@ class HeatFeature(Feature):
     tables = (StateTable(WALL_GROUP, observes=True),)
     fields: ClassVar[tuple[Field, ...]] = (TEMPERATURE_FIELD, CAPACITY_FIELD, RECEIVED_FIELD)
     energy_terms = (
-        EnergyTerm(HEAT, Role.STORED, of_state=True),
+        EnergyTerm(HEAT, Role.STORED, of_state=True, is_heat=True),
         EnergyTerm(HEAT_FROM_MOTION, Role.SUPPLIED, summed=True),
-        EnergyTerm(HEAT_OF_WALLS, Role.REMOVED, of_state=True),
-        EnergyTerm(HEAT_TO_FLUID, Role.REMOVED, of_state=True, summed=True),
-        EnergyTerm(HEAT_RADIATED, Role.REMOVED, of_state=True, summed=True),
+        EnergyTerm(HEAT_OF_WALLS, Role.REMOVED, of_state=True, is_heat=True),
+        EnergyTerm(HEAT_TO_FLUID, Role.REMOVED, of_state=True, summed=True, is_heat=True),
+        EnergyTerm(HEAT_RADIATED, Role.REMOVED, of_state=True, summed=True, is_heat=True),
     )
 
     def __init__(self, exchange: HeatExchange | None = None) -> None:

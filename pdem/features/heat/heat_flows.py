@@ -125,7 +125,7 @@ def radiated_between(temperature: float, other: float, view: float, other_view: 
 
 
 @inlined
-def is_possible(quanta: float) -> bool:
+def is_in_range(quanta: float) -> bool:
     """Return whether a flow is finite, and sums of the flows of a particle fit into 64 bits."""
     return abs(quanta) <= MOST_OF_FLOW
 
@@ -178,7 +178,7 @@ def pair_heat_kernel(contact: str) -> Any:
                 for column in s.lossy:
                     loss += c.history[at + BLOCK * column]
                 one, other = quanta_of_two(loss, s.share[first, second], s.quantum)
-            if not is_possible(abs(quanta) + abs(one) + abs(other)):
+            if not is_in_range(abs(quanta) + abs(one) + abs(other)):
                 note_bad(out.bad, c.id[i], c.id[j])
                 continue
             if s.commits:
@@ -262,7 +262,7 @@ def wall_heat_kernel(contact: str) -> Any:
                     loss += c.history[at + column]
                 share = s.share[first, second] if of_walls.conducts[w] else 1.0
                 one, other = quanta_of_two(loss, share, s.quantum)
-            if not is_possible(abs(quanta) + abs(one) + abs(other)):
+            if not is_in_range(abs(quanta) + abs(one) + abs(other)):
                 note_bad(out.bad, c.id[i], w)
                 continue
             if s.commits:
@@ -329,7 +329,7 @@ def heat_of_pairs(
         if s.passes:
             one, other = quanta_of_two(p.losses[n], s.share[material[i], material[j]], s.quantum)
             p.losses[n] -= (one + other) * s.quantum
-        if not is_possible(abs(quanta) + abs(one) + abs(other)):
+        if not is_in_range(abs(quanta) + abs(one) + abs(other)):
             note_bad(out.bad, i, j)
             continue
         total = np.int64(np.rint(conductance / CONDUCTANCE_QUANTUM))

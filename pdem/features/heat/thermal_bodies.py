@@ -87,7 +87,7 @@ def capacity_of(k: int, capacity: Floats, bodies: ThermalBodies) -> float:
 
 
 @inlined
-def unit_of(whole: float, scale: HeatScale) -> float:
+def unit_of_body(whole: float, scale: HeatScale) -> float:
     """Return the unit of heat of a body with a heat capacity [J/K]: a power of two, at least the quantum [J]."""
     return max(scale.quantum, math.ldexp(1.0, math.frexp(whole * scale.temperature)[1] - DIGITS))
 
@@ -119,7 +119,7 @@ def add_heat(
     capacity, temperature, received = columns
     for k in range(len(b.begin) - 1):
         first, whole, change = b.row[b.begin[k]], capacity_of(k, capacity, b), np.int64(0)
-        unit = unit_of(whole, s)
+        unit = unit_of_body(whole, s)
         many = unit / s.quantum
         number = np.rint(whole * temperature[first] / unit)
         for place in range(b.begin[k], b.begin[k + 1]):
@@ -152,7 +152,7 @@ def heat_of_bodies(
         for place in range(b.begin[k], b.begin[k + 1]):
             heat[b.row[place]] = 0.0
         first, whole = b.row[b.begin[k]], capacity_of(k, capacity, b)
-        unit = unit_of(whole, s)
+        unit = unit_of_body(whole, s)
         heat[first] = np.rint(whole * temperature[first] / unit) * unit
 
 

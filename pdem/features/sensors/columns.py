@@ -34,10 +34,12 @@ def counts_passage(sensor: Sensor) -> bool:
     return sensor.region is None or sensor.remove
 
 
-def columns_of_sensor(sensor: Sensor, materials: Iterable[str], dimension: int = 3) -> list[Column]:
+def columns_of_sensor(
+    sensor: Sensor, materials: Iterable[str], dimension: int = 3, *, heat: bool = False
+) -> list[Column]:
     """Return names, units and types of the columns of a sensor in the series of a case of some materials.
 
-    `dimension` is the dimension of the case.
+    `dimension` is the dimension of the case, and `heat` whether its particles have temperatures.
     """
     kinds = ["", *(f"_{name}" for name in classes_of(sensor, materials))]
     found: list[Column] = []
@@ -56,4 +58,6 @@ def columns_of_sensor(sensor: Sensor, materials: Iterable[str], dimension: int =
         found += [("lacey", "1", "f8"), ("unlike_contacts", "1", "f8")]
     if sensor.stress:
         found += stress_columns(dimension)
+    if heat and sensor.region is not None:
+        found.append(("temperature", "K", "f8"))
     return [(f"{sensor.name}_{name}", unit, kind) for name, unit, kind in found]

@@ -122,7 +122,7 @@ class SensorPlace:
         self._materials = list(case.materials) if sensor.by == "material" else []
         self._edges = np.array(sensor.by.radii) if isinstance(sensor.by, SizeClasses) else np.zeros(0)
         self.columns, self.classes = (
-            columns_of_sensor(sensor, case.materials, case.domain.dimension),
+            columns_of_sensor(sensor, case.materials, case.domain.dimension, heat=case.heat is not None),
             classes_of(sensor, case.materials),
         )
         names = [str(one) for one in range(1 + len(self.classes))]

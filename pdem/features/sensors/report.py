@@ -51,6 +51,8 @@ def sensor_values(
         values += [_lacey(system, place), _unlike_contacts(system, place)]
     if sensor.stress:
         values += stress_of(system, sensor.region, contacts).columns
+    if sensor.region is not None and "temperature" in system.particles.fields:
+        values.append(_temperature(system, place))
     return dict(zip((name for name, *_ in place.columns), values, strict=True))
 
 
@@ -142,6 +144,17 @@ def _of_region(system: System, place: SensorPlace) -> list[float]:
         found[-1] / place.size,
         *(momentum / whole for momentum in found[classes:-1]),
     ]
+
+
+def _temperature(system: System, place: SensorPlace) -> float:
+    """Return the mean temperature of the spheres in a region by heat capacity [K]; NaN without spheres. Collective."""
+    own, sums = system.particles, ExactSums(("heat", "capacity"))
+    rows = np.flatnonzero(place.inside(own.position))
+    capacity = own["heat_capacity"][rows]
+    sums.add_rows(sums.names, np.stack((capacity * own["temperature"][rows], capacity)))
+    sums.normalise()
+    heat, whole = ExactSums(sums.names, system.exchange.add(sums.limbs)).values().values()
+    return heat / whole if whole > 0.0 else math.nan
 
 
 def _lacey(system: System, place: SensorPlace) -> float:
