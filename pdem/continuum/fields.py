@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.continuum.layout import SUMS
 from pdem.continuum.sums import CONTACT, COUNT, MASS, MOMENTUM, MOVING, PAIRS, SIZE, WALL
 from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError, name_hint
@@ -46,8 +47,21 @@ _DERIVED = (
     ),
 )  # fmt: skip
 
+_STORED_HEAT = (
+    Field("heat_density", np.float64, (), "J/m^3", "heat of particles above 0 K over volume"),
+    Field("heat_capacity_density", np.float64, (), "J/(m^3 K)", "heat capacity of particles over volume"),
+)
+HEAT_FIELDS = (
+    *_STORED_HEAT,
+    Field("temperature", np.float64, (), "K", "heat over heat capacity; not a number where there are no particles"),
+)
+"""Further fields of cells in cases with heat."""
+
 CELL_FIELDS = (*_STORED, *_DERIVED)
 """Names of the fields of cells in files; in 2D fields are per area."""
+
+
+NOTHING = np.zeros(0)
 
 
 class CellColumns(NamedTuple):
@@ -63,6 +77,8 @@ class CellColumns(NamedTuple):
         Pressure is positive; the first index is for the force, the second for the branch [Pa].
     wall_force : (nx, ny, nz, 3) array
         Force of walls on particles per volume [N/m^3].
+    heat_density, heat_capacity_density : (nx, ny, nz) arrays
+        Heat above 0 K and heat capacity per volume [J/m^3, J/(m^3 K)]; empty without heat.
     """
 
     number_density: Floats
@@ -72,6 +88,8 @@ class CellColumns(NamedTuple):
     contact_stress: Floats
     kinetic_stress: Floats
     wall_force: Floats
+    heat_density: Floats = NOTHING
+    heat_capacity_density: Floats = NOTHING
 
 
 class ContinuumFields:
@@ -144,9 +162,9 @@ class ContinuumFields:
     def __getitem__(self, name: str) -> Floats:
         """Return a field by name; fields of a material have the material's name and an underscore before theirs."""
         for material, part in self.materials.items():
-            if name.startswith(f"{material}_") and name.removeprefix(f"{material}_") in NAMES:
+            if name.startswith(f"{material}_") and name.removeprefix(f"{material}_") in (*NAMES, *HEAT_NAMES):
                 return part[name.removeprefix(f"{material}_")]
-        if name not in NAMES:
+        if name not in (*NAMES, *HEAT_NAMES):
             raise InputError(f"there is no field {name!r}; {name_hint(name, list(NAMES))}")
         found: Floats = getattr(self, name)
         return found
@@ -183,12 +201,27 @@ class ContinuumFields:
         return np.divide(_trace(self.kinetic_stress, axes) / axes, self.density, out=found, where=there)
 
     @property
+    def temperature(self) -> Floats:
+        """Heat over heat capacity (nx, ny, nz) [K]; not a number where there are no particles.
+
+        Raises
+        ------
+        InputError
+            If the case has no heat.
+        """
+        if not self.heat_capacity_density.size:
+            raise InputError("there are no temperatures: the case has no [heat], or fields come from snapshots")
+        there, found = self.heat_capacity_density > 0.0, np.full(self.density.shape, np.nan)
+        return np.divide(self.heat_density, self.heat_capacity_density, out=found, where=there)
+
+    @property
     def named(self) -> dict[str, Floats]:
         """All fields by their names in files; names of a material's fields begin with its name and an underscore.
 
         Without contacts, the fields that need contacts are omitted.
         """
-        names = [name for name in NAMES if not self._lacking or name not in NEED_CONTACTS]
+        all_names = (*NAMES, *HEAT_NAMES) if self.heat_capacity_density.size else NAMES
+        names = [name for name in all_names if not self._lacking or name not in NEED_CONTACTS]
         found = {name: self[name] for name in names}
         for material, part in self.materials.items():
             found |= {f"{material}_{name}": part[name] for name in names}
@@ -208,32 +241,37 @@ class ContinuumFields:
 NAMES = tuple(field.name for field in CELL_FIELDS)
 """Names of all fields."""
 
+HEAT_NAMES = tuple(field.name for field in HEAT_FIELDS)
+"""Names of the further fields in cases with heat."""
+
 _OF_CONTACTS = "contact_stress", "wall_force"
 NEED_CONTACTS = (*_OF_CONTACTS, "stress", "pressure")
 """Names of the fields that depend on contacts."""
 
 
-def fields_with_parts(materials: Sequence[str]) -> tuple[Field, ...]:
-    """Return the fields of a file, with the fields of all materials."""
+def fields_with_parts(materials: Sequence[str], *, heat: bool = False) -> tuple[Field, ...]:
+    """Return the fields of a file, with the fields of all materials, in a case with or without heat."""
+    fields = (*CELL_FIELDS, *(HEAT_FIELDS if heat else ()))
     parts = [
         replace(one, name=f"{material}_{one.name}", meaning=f"{one.meaning}, of {material}")
         for material in materials
-        for one in CELL_FIELDS
+        for one in fields
     ]
-    return (*CELL_FIELDS, *parts)
+    return (*fields, *parts)
 
 
 def fields_of_columns(grid: Grid, columns: Mapping[str, Floats], materials: Sequence[str]) -> ContinuumFields:
     """Return the fields from the columns of a file by name, see `fields_with_parts`."""
 
     def taken(prefix: str) -> CellColumns:
-        return CellColumns(*(columns[f"{prefix}{one.name}"] for one in _STORED))
+        heat = (columns[f"{prefix}{one.name}"] for one in _STORED_HEAT if f"{prefix}{one.name}" in columns)
+        return CellColumns(*(columns[f"{prefix}{one.name}"] for one in _STORED), *heat)
 
     return ContinuumFields(grid, taken(""), {name: taken(f"{name}_") for name in materials})
 
 
 def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
-    """Return the fields from sums (cells, SUMS)."""
+    """Return the fields from sums (cells, SUMS), or with `HEAT_SUMS` more in a case with heat."""
     shape, fields = tuple(grid.cells.tolist()), sums / grid.volume
 
     def shaped(part: slice, *more: int) -> Floats:
@@ -245,7 +283,8 @@ def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
     kinetic = np.empty((*shape, 3, 3))
     for column, (i, j) in enumerate(PAIRS):
         kinetic[..., i, j] = kinetic[..., j, i] = moving[..., column] - momentum[..., i] * velocity[..., j]
-    return CellColumns(number, mass, size, momentum, shaped(CONTACT, 3, 3), kinetic, shaped(WALL, 3))
+    heat = (np.ascontiguousarray(column).reshape(shape) for column in fields[:, SUMS:].T)
+    return CellColumns(number, mass, size, momentum, shaped(CONTACT, 3, 3), kinetic, shaped(WALL, 3), *heat)
 
 
 def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColumns:

@@ -14,6 +14,9 @@ ROW = 12
 SUMS = 2 * ROW
 """Sums of a cell: points are added to the first half, actions to the second half."""
 
+HEAT_SUMS = 2
+"""Further sums of a cell in cases with heat: heat and heat capacity."""
+
 BRANCHES = 9
 """Number of values of an action along a segment; the remaining values belong to walls."""
 

@@ -25,6 +25,7 @@ from pdem.engine.start import NewSystem
 from pdem.engine.state import initial_groups, spread_state
 from pdem.engine.walls.driven_walls import driven_reports
 from pdem.engine.walls.wall_output import loads_of_walls
+from pdem.features.heat.feature import HeatFeature
 from pdem.features.insertions.feature import Insertions
 from pdem.features.registry import FEATURES, ROW_KEYS, fields_of_features
 from pdem.features.sensors.feature import Sensors
@@ -332,6 +333,8 @@ class Simulation(Scripting):
     def wall_loads(self) -> dict[str, dict[str, Any]]:
         """Return for each wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].
 
+        In a case with heat also ``heat`` [J], which the wall has received since time 0.
+
         Torques are about a point on the axis of the wall, which does not rotate with its surface: the present centre of
         its ``rotation``, else ``swing``, else ``rotation_table``, or of the nearest carrying motion with such a centre.
         Without rotation the point is the origin, fixed in space. For a rotating servo it is the servo's centre, for a
@@ -341,7 +344,10 @@ class Simulation(Scripting):
         With ``wall_lever_arm = "radius"`` friction acts on the sphere at its radius, which is an overlap inside the
         wall: torques then differ from the torques of `nodal_forces` by overlap times friction of each contact.
         """
-        return loads_of_walls(self.system)
+        loads = loads_of_walls(self.system)
+        for wall, heat in self.system.features.get(HeatFeature).heat_of_walls(self.system).items():
+            loads[wall]["heat"] = heat
+        return loads
 
     def nodal_forces(self) -> dict[str, dict[str, NDArray[Any]]] | None:
         """Return the forces of the particles on nodes and facets by wall, on rank 0; None elsewhere. Collective.

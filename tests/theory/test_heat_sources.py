@@ -305,3 +305,28 @@ def test_a_stage_ends_at_a_temperature():
     simulation.advance(round(100.0 / STEP))
     (first, _) = simulation.system.stages.states
     assert first.end * STEP == pytest.approx(-math.log(0.9) / rate, abs=1.1)
+
+
+def test_fields_and_sensors_have_the_mean_temperature(tmp_path):
+    """Of two layers at 300 and 600 K: cells, a sensor, and the whole, weighted by heat capacity."""
+    more = f"""
+[[fields]]
+name = "bed"
+lower = [0.0, 0.0, 0.0]
+upper = [{9.0 * RADIUS}, {9.0 * RADIUS}, {9.0 * RADIUS}]
+cells = [1, 1, 1]
+width = {RADIUS}
+average = 1e-4
+every = 1e-5
+[[sensors]]
+name = "all"
+region = {{lower = [0.0, 0.0, 0.0], upper = [{9.0 * RADIUS}, {9.0 * RADIUS}, {20.0 * RADIUS}]}}
+"""
+    simulation = bed(tmp_path, more=more)
+    simulation.advance(20)
+    assert simulation.sensors()["all"]["temperature"] == pytest.approx(450.0, rel=1e-6)
+    fields = simulation.fields()["bed"]
+    assert fields.temperature.shape == (1, 1, 1)
+    assert fields.temperature[0, 0, 0] == pytest.approx(450.0, abs=5.0)
+    assert fields["heat_density"][0, 0, 0] == pytest.approx(450.0 * fields["heat_capacity_density"][0, 0, 0], rel=0.02)
+    assert simulation.wall_loads()["box"]["heat"] == 0.0

@@ -13,7 +13,7 @@ import numpy as np
 
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import grid_of
-from pdem.continuum.layout import SUMS
+from pdem.continuum.layout import HEAT_SUMS, SUMS
 from pdem.engine.named_events import name_key
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class FieldAverage:
     samples, last : int
         Number of samples in the sums, and step of the last one.
     sums : (classes, cells, SUMS) array
-        Sums of samples, scaled by the change of the volume of a cell.
+        With `HEAT_SUMS` more in a case with heat: sums of samples, scaled by the change of the volume of a cell.
     finished : FinishedFields or None
         The last finished fields.
     """
@@ -70,7 +70,8 @@ class FieldAverage:
         self.interval, samples = section.steps(step)
         self.window = self.interval * samples
         self.samples = self.last = 0
-        self.sums = np.zeros((max(len(self.materials), 1), self.grid.total, SUMS))
+        width = SUMS if case.heat is None else SUMS + HEAT_SUMS
+        self.sums = np.zeros((max(len(self.materials), 1), self.grid.total, width))
         self.finished: FinishedFields | None = None
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.continuum.items import Matter, actions_of_contacts, joined, ways_of
 from pdem.continuum.moving_box import FieldFrame, MovingImages
-from pdem.continuum.sums import field_sums
+from pdem.continuum.sums import MASS, SIZE, Rooms, field_sums
 from pdem.engine.views.acting_contacts import acting_on_walls, acting_parts, counted_ways
 from pdem.engine.views.bodies import bodies_of, sizes_of
 from pdem.engine.views.pair_forces import feature_pair_forces
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
-    from pdem.continuum.sums import Rooms
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.features.fields.averages import FieldAverage
@@ -77,7 +76,21 @@ def present_sums(system: System, grid: Grid, materials: int, rooms: Rooms, prese
     if box is not None:
         images = MovingImages(box.shape(system.progress.step), box.image_velocities(system.progress.step))
         period, matter, actions = images.repeated(grid, matter, actions)
-    return field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
+    sums = field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
+    if system.case.heat is None:
+        return sums
+    return np.concatenate((sums, _heat_sums(system, grid, classes)), axis=2)
+
+
+def _heat_sums(system: System, grid: Grid, classes: int) -> Floats:
+    """Return the sums (classes, cells, HEAT_SUMS) of heat and heat capacity of the present spheres. Collective."""
+    own, period, box = system.particles, system.constants.period, system.box.moving
+    capacity, kind = own["heat_capacity"], own.material.astype(np.int64)
+    matter = Matter(own.position, np.zeros((own.count, 3)), capacity * own["temperature"], capacity, kind)
+    if box is not None:
+        images = MovingImages(box.shape(system.progress.step), box.image_velocities(system.progress.step))
+        period, matter, _ = images.repeated(grid, matter, [])
+    return field_sums(grid, period, classes, matter, [], system.exchange, Rooms())[:, :, [MASS, SIZE]]
 
 
 def _present(system: System, *, split: bool) -> Present:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.continuum.layout import SUMS
 from pdem.engine.feature_set import StateTable
 
 if TYPE_CHECKING:
@@ -30,7 +29,8 @@ def average_groups(averages: Sequence[FieldAverage]) -> dict[str, dict[str, NDAr
     if not averages:
         return {}
     begun = [one for one in averages if one.samples]
-    rows = [one.sums.reshape(-1, SUMS) for one in begun]
+    width = averages[0].sums.shape[-1]
+    rows = [one.sums.reshape(-1, width) for one in begun]
     return {
         AVERAGES: {
             "key": np.array([one.key for one in averages], np.int64),
@@ -41,7 +41,7 @@ def average_groups(averages: Sequence[FieldAverage]) -> dict[str, dict[str, NDAr
         },
         CELLS: {
             "key": np.repeat(np.array([one.key for one in begun], np.int64), [len(row) for row in rows]),
-            "sums": np.concatenate(rows or [np.zeros((0, SUMS))]),
+            "sums": np.concatenate(rows or [np.zeros((0, width))]),
         },
     }  # fmt: skip
 
@@ -56,7 +56,8 @@ def load_averages(averages: Sequence[FieldAverage], step: int, groups: Groups) -
             continue
         mine = np.flatnonzero(cells["key"] == one.key)
         one.last = int(stored["last"][row[0]])
-        if len(mine) == len(one.sums) * one.grid.total:
+        same = cells["sums"].shape[-1] == one.sums.shape[-1]
+        if same and len(mine) == len(one.sums) * one.grid.total:
             one.sums[:] = cells["sums"][mine].reshape(one.sums.shape)
             one.samples = int(stored["samples"][row[0]])
             if "size" in stored:  # earlier versions did not write it, and had no deforming boxes

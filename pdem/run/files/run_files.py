@@ -189,7 +189,7 @@ class FieldFiles:
     """
 
     def __init__(self, simulation: Engine, folder: Path, attributes: dict[str, Attribute]) -> None:
-        self._averages = simulation.system.features.get(Fields).averages
+        self._averages, heat = simulation.system.features.get(Fields).averages, simulation.case.heat is not None
         self._system, self._files = simulation.system, dict[str, ImageSeries]()
         for one in self._averages if simulation.system.exchange.rank == 0 else ():
             own: dict[str, Attribute] = {
@@ -197,7 +197,7 @@ class FieldFiles:
                 "dimension": one.grid.dimension,
             }  # fmt: skip
             self._files[one.name] = ImageSeries(
-                folder / field_file(one.name), lattice_of(one.grid), fields_with_parts(one.materials),
+                folder / field_file(one.name), lattice_of(one.grid), fields_with_parts(one.materials, heat=heat),
                 attributes | own, resume_step=simulation.step or None,
             )  # fmt: skip
 

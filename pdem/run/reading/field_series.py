@@ -92,6 +92,6 @@ def _fields_of(image: Image) -> ContinuumFields:
         np.array(lattice.lower), np.array(lattice.size), np.array(lattice.cells, np.int64),
         float(attributes["field_width"]), str(attributes["field_kernel"]), int(attributes["dimension"]),
     )  # fmt: skip
-    shapes = {field.name: field.shape for field in fields_with_parts(materials)}
+    shapes = {field.name: field.shape for field in fields_with_parts(materials, heat=True)}
     columns = {name: column.reshape(*lattice.cells, *shapes[name]) for name, column in image.columns.items()}
     return fields_of_columns(grid, columns, materials)
