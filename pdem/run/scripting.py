@@ -190,7 +190,8 @@ class Scripting(Reductions):
             velocity=velocity, angular_velocity=angular_velocity, shape=shape,
             orientation=(1.0, 0.0, 0.0, 0.0) if shape is not None and orientation is None else orientation,
         )  # fmt: skip
-        ids, contacts = insert_particles(self.system, columns | temperature_column(self.case, columns, temperature))
+        heat = temperature_column(self.case, material, len(columns["radius"]), temperature)
+        ids, contacts = insert_particles(self.system, columns | heat)
         self._rebuild(contacts)
         return ids
 
@@ -340,21 +341,23 @@ class Scripting(Reductions):
             raise InputError(f"simulation.{what} is not for observers, which are called between steps of a run")
 
 
-def temperature_column(case: Case, columns: dict[str, NDArray[Any]], temperature: float | None) -> dict[str, Floats]:
+def temperature_column(case: Case, material: str, number: int, temperature: float | None) -> dict[str, Floats]:
     """Return the column of temperatures of inserted particles, if one is given.
 
     Raises
     ------
     InputError
-        If the case has no heat, or the temperature is not positive and finite.
+        If the case has no heat, the material no heat capacity, or the temperature is not positive and finite.
     """
+    if case.heat is not None and case.materials[material].heat_capacity is None:
+        raise InputError(f"material {material!r} has no heat_capacity, and the case has heat; give it in materials")
     if temperature is None:
         return {}
     if case.heat is None:
         raise InputError("temperature is given, and the case has no [heat]; leave it out, or add the section")
     if not 0.0 < float(temperature) < math.inf:
         raise InputError(f"temperature is {temperature} K; give a positive, finite number, in K")
-    return {"temperature": np.full(len(columns["radius"]), float(temperature))}
+    return {"temperature": np.full(number, float(temperature))}
 
 
 def _force_of(case: Case, function: Any, material: str | None) -> OwnForce:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -330,3 +331,38 @@ region = {{lower = [0.0, 0.0, 0.0], upper = [{9.0 * RADIUS}, {9.0 * RADIUS}, {20
     assert fields.temperature[0, 0, 0] == pytest.approx(450.0, abs=5.0)
     assert fields["heat_density"][0, 0, 0] == pytest.approx(450.0 * fields["heat_capacity_density"][0, 0, 0], rel=0.02)
     assert simulation.wall_loads()["box"]["heat"] == 0.0
+
+
+def test_all_heat_is_accounted_for_when_particles_leave(tmp_path):
+    """The balance of heat is exact, with particles that are removed in the middle of contacts."""
+    simulation = bed(tmp_path, more="temperature = 400.0")
+    balance = []
+    for removed in ([], [3, 20], [41], []):
+        simulation.advance(400)
+        if removed:
+            simulation.remove(removed)
+        energies = {name: Fraction(value) for name, value in simulation.energies().items()}
+        balance.append(energies["heat"] + energies["heat_walls"] - energies["heat_from_motion"])
+    assert energies["outflow"] > 0
+    lost = float(balance[0] - balance[-1])
+    mechanical = 3 * MASS * 10.0
+    assert lost == pytest.approx(float(energies["outflow"]), abs=mechanical)
+
+
+def test_heat_that_leaves_the_range_is_an_error():
+    """A wall that cools more than there is heat."""
+    gravity = 5000.0
+    height = resting_height(MASS * gravity)
+    case = on_the_floor(wall="heat_rate = -1e4\n", height=height, gravity=gravity, stage=FROZEN)
+    with pytest.raises(pdem.BlowUpError, match=r"temperature of particle 0 .* heat_rate"):
+        run_for(case, 100.0)
+
+
+def test_scripts_insert_particles_with_a_temperature(tmp_path):
+    simulation = bed(tmp_path)
+    simulation.advance(10)
+    (new,) = simulation.insert([[4.5 * RADIUS, 4.5 * RADIUS, 15.0 * RADIUS]], RADIUS, "steel", temperature=777.0)
+    columns = simulation.gather()
+    assert columns["temperature"][columns["id"] == new].tolist() == [777.0]
+    with pytest.raises(pdem.InputError, match=r"temperature is -1\.0 K"):
+        simulation.insert([[4.5 * RADIUS, 4.5 * RADIUS, 18.0 * RADIUS]], RADIUS, "steel", temperature=-1.0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from pdem.contact.ends import PARTICLE_REMOVED
 from pdem.contact.law.parts import PASSED_LOSS
 from pdem.contact.losses import LossSink, left_losses, lossy_columns, pass_record_losses
 from pdem.engine.energy_terms import EnergyTerm, Role
@@ -16,7 +17,7 @@ from pdem.engine.named_events import NEVER, name_key
 from pdem.features.heat.columns import OF_ALL, wall_columns
 from pdem.features.heat.heat_materials import smallest_capacity
 from pdem.features.heat.heat_step import HEAT_FROM_MOTION, HEAT_RADIATED, HEAT_TO_FLUID, HeatExchange
-from pdem.features.heat.intervals import CAREFUL, interval_in_steps, number_of_parts
+from pdem.features.heat.intervals import CAREFUL, MOST_PARTS, interval_in_steps, number_of_parts
 from pdem.features.heat.thermal_bodies import HeatScale, capacities, capacities_of_bodies, heat_of_bodies
 from pdem.foundation.fields import Field
 from pdem.numerics.quanta import quantum_of
@@ -66,6 +67,7 @@ class HeatFeature(Feature):
     def __init__(self, exchange: HeatExchange | None = None) -> None:
         self.exchange = exchange
         self._last, self._next, self._rate = 0, NEVER, -1.0
+        self._leaving = np.zeros(0, np.int64)
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -112,8 +114,10 @@ class HeatFeature(Feature):
         duration = (step - self._last) * system.constants.time_step.dt
         if self._rate < 0.0 or duration * self._rate > CAREFUL:
             self._rate = exchange.trial(system)
-        parts = number_of_parts(duration, self._rate)
-        rate = self._rate
+        parts, rate = number_of_parts(duration, self._rate), self._rate
+        if parts > MOST_PARTS:
+            exchange.record_error(system, int(system.particles.id.min(initial=0)))
+            parts = 1
         for part in range(parts):
             rate = exchange.take(system, duration / parts, rate, passes=part == 0)
         self._rate = rate
@@ -147,7 +151,8 @@ class HeatFeature(Feature):
         law, exchange = system.constants.law, self.exchange
         if exchange is None or not law.passes_losses:
             return
-        share = exchange.materials.share
+        share, leaving = exchange.materials.share, self._take_leaving(system, reason)
+        before = system.particles["received_heat"][leaving]
         first, second = (rows_of_ids(system.particles, ids) for ids in (pairs.lower, pairs.higher))
         material = self._materials_of(system, pairs)
         self._give(system, (first, second), share[material[0], material[1]], left_losses(law, pairs.history))
@@ -161,6 +166,17 @@ class HeatFeature(Feature):
             rest = (quanta - np.rint(mine * quanta)) * exchange.scale.quantum
             for number in np.unique(wall[rest != 0.0]).tolist():
                 exchange.gained.add(exchange.gained.names[number], rest[wall == number])
+        taken = system.particles["received_heat"][leaving] - before
+        system.contacts.ended_energies.add("outflow", taken)
+
+    def on_remove(self, system: System, columns: Columns) -> None:
+        """Note the particles that leave with the losses of their last contacts."""
+        self._leaving = np.array(columns["id"])
+
+    def _take_leaving(self, system: System, reason: int) -> Integers:
+        """Return the rows of the particles of this rank that are about to be removed."""
+        ids, self._leaving = self._leaving, np.zeros(0, np.int64)
+        return rows_of_ids(system.particles, ids) if reason == PARTICLE_REMOVED else np.zeros(0, np.int64)
 
     def receive_losses(self, system: System, rows: Integers, losses: Floats) -> None:
         """Give the losses of pairs that end to their particles."""
@@ -173,7 +189,8 @@ class HeatFeature(Feature):
 
     def _materials_of(self, system: System, pairs: PairRecords) -> tuple[Integers, Integers]:
         """Return the materials of the particles of contacts, owned or ghosts."""
-        ids, material = system.particles.column("id"), system.particles.column("material")
+        own = system.particles
+        ids, material = (own.column(name)[: own.count + own.ghosts] for name in ("id", "material"))
         order = np.argsort(ids, kind="stable")
         lower, higher = (order[np.searchsorted(ids, one, sorter=order)] for one in (pairs.lower, pairs.higher))
         return material[lower], material[higher]
@@ -241,7 +258,12 @@ class HeatFeature(Feature):
             return {}
         for one in (exchange.conducted, exchange.gained):
             one.normalise()
-        return {WALL_GROUP: {"conducted": exchange.conducted.limbs.copy(), "gained": exchange.gained.limbs.copy()}}
+        return {
+            WALL_GROUP: {
+                "conducted": exchange.conducted.limbs.copy(), "gained": exchange.gained.limbs.copy(),
+                "temperature": exchange.wall_temperature.copy(),
+            }
+        }  # fmt: skip
 
     def totals(self, system: System, local: Groups) -> Groups:
         """Return the heat that walls have received on all ranks. Collective."""
@@ -249,18 +271,22 @@ class HeatFeature(Feature):
             return {}
         keys = np.array([name_key(name) for name in self.exchange.gained.names], np.int64)
         names = self.exchange.gained.names
-        sums = {name: ExactSums(names, system.exchange.add(limbs)) for name, limbs in local[WALL_GROUP].items()}
+        mine = local[WALL_GROUP]
+        sums = {name: ExactSums(names, system.exchange.add(mine[name])) for name in ("conducted", "gained")}
         for one in sums.values():
             one.normalise()
-        return {WALL_GROUP: {"wall": keys, **{name: one.limbs for name, one in sums.items()}}}
+        limbs = {name: one.limbs for name, one in sums.items()}
+        return {WALL_GROUP: {"wall": keys, **limbs, "temperature": mine["temperature"]}}
 
     def _load_walls(self, system: System, exchange: HeatExchange, stored: Columns | None) -> None:
-        """Continue with the heat that walls have received, on the first rank."""
-        if stored is None or system.exchange.rank:
+        """Continue with the last temperatures of walls, and on the first rank with the heat that they have received."""
+        if stored is None:
             return
         rows = {name_key(name): row for row, name in enumerate(exchange.gained.names)}
         for place, key in enumerate(stored["wall"].tolist()):
             if key in rows:
+                exchange.wall_temperature[rows[key]] = stored["temperature"][place]
+            if key in rows and not system.exchange.rank:
                 exchange.conducted.limbs[rows[key]] = stored["conducted"][place]
                 exchange.gained.limbs[rows[key]] = stored["gained"][place]
 
@@ -292,12 +318,13 @@ class HeatFeature(Feature):
         """Return the values of these columns. Collective."""
         if (exchange := self.exchange) is None:
             return {}
-        into_walls = self.heat_of_walls(system)
+        into_walls, now = self.heat_of_walls(system), exchange.walls.at(system.progress.time)
+        temperature = np.where(np.isnan(exchange.walls.rate), now, exchange.wall_temperature)
         found = self._temperatures(system)
         for number, wall in enumerate(system.case.walls):
             if exchange.walls.conducts[number]:
                 found[f"{wall.name}_heat"] = into_walls[wall.name]
-                found[f"{wall.name}_temperature"] = float(exchange.wall_temperature[number])
+                found[f"{wall.name}_temperature"] = float(temperature[number])
         return found
 
     def heat_of_walls(self, system: System) -> dict[str, float]:
@@ -325,6 +352,13 @@ class HeatFeature(Feature):
             return {name: math.nan for name, _ in OF_ALL}
         values = total["heat"] / total["capacity"], -low, high
         return {name: value for (name, _), value in zip(OF_ALL, values, strict=True)}
+
+    def error(self, system: System, particle: str, speed: str) -> str:
+        """Return the message on heat that leaves the range of numbers."""
+        return (
+            f"the temperature of {particle} would fall below 0 K or rise beyond all reason, or a step of heat would "
+            "need more than a thousand parts: check heat_capacity, conductivity and heat_rate, or reduce heat.every"
+        )
 
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column, for the condition of a stage. Collective."""

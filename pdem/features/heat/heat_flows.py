@@ -305,7 +305,7 @@ def wall_conductances_kernel(contact: str) -> Any:
 
 @kernel
 def heat_of_pairs(
-    pairs: tuple[Any, ...], material: Any, values: Floats, step: tuple[Any, ...], sums: tuple[Any, ...]
+    pairs: tuple[Any, ...], columns: tuple[Any, Any], values: Floats, step: tuple[Any, ...], sums: tuple[Any, ...]
 ) -> None:
     """Add the flows through pairs that are joined, and their losses.
 
@@ -313,13 +313,13 @@ def heat_of_pairs(
     ----------
     pairs : tuple
         Fields of `pdem.engine.views.conducting_pairs.ConductingPairs`.
-    material : int32 array
-        Materials of owned particles and ghosts.
+    columns : tuple of 2 arrays
+        Ids and materials of owned particles and ghosts.
     values, step, sums
         As for `pair_heat_kernel`.
     """
     p, s, out = ConductingPairs(*pairs), HeatStep(*step), HeatSums(*sums)
-    owned = len(out.flowed)
+    owned, (ids, material) = len(out.flowed), columns
     for n in range(len(p.shape)):
         i, j, one, other = p.rows[n, 0], p.rows[n, 1], 0.0, 0.0
         mean = mean_conductivity(values[i, SHARED_CONDUCTIVITY], values[j, SHARED_CONDUCTIVITY])
@@ -330,7 +330,7 @@ def heat_of_pairs(
             one, other = quanta_of_two(p.losses[n], s.share[material[i], material[j]], s.quantum)
             p.losses[n] -= (one + other) * s.quantum
         if not is_in_range(abs(quanta) + abs(one) + abs(other)):
-            note_bad(out.bad, i, j)
+            note_bad(out.bad, ids[i], ids[j])
             continue
         total = np.int64(np.rint(conductance / CONDUCTANCE_QUANTUM))
         if i < owned:

@@ -12,7 +12,7 @@ from pdem.contact.exchange.pair_flows import FlowingPairs, flowing_pairs
 from pdem.contact.exchange.wall_flows import FlowingWalls, WallList
 from pdem.contact.law.parts import EXCHANGE_REST, PASSED_LOSS
 from pdem.contact.losses import lossy_columns
-from pdem.engine.blow_up import PAIR_FLOW, TOO_MANY_QUANTA, WALL_FLOW
+from pdem.engine.blow_up import OF_FEATURE
 from pdem.engine.views.conducting_pairs import conducting_pairs
 from pdem.features.heat.heat_flows import (
     CONDUCTANCE_QUANTUM,
@@ -171,8 +171,9 @@ class HeatExchange:
         kernel = pair_heat_kernel(self.section.contact)
         kernel(tuple(pairs), values, self.materials.rows, tuple(step), tuple(sums))
         for joined in conducting_pairs(system):
-            heat_of_pairs(tuple(joined), own.column("material"), values, tuple(step), tuple(sums))
-        self._note_bad(system, sums, PAIR_FLOW)
+            columns = own.column("id"), own.column("material")
+            heat_of_pairs(tuple(joined), columns, values, tuple(step), tuple(sums))
+        self._note_bad(system, sums)
         if walls is not None:
             self._through_walls(system, walls, values, area, step, sums)
         lost, outside = (np.zeros(count, np.int64), np.zeros(count, np.int64)), np.zeros(count)
@@ -237,6 +238,7 @@ class HeatExchange:
             temperature[some] = np.maximum((self.walls.rate[some] + at_zero[some]) / total[some], 0.0)
         self.wall_temperature = np.where(conducts, temperature, np.nan)
         emissivity = STEFAN_BOLTZMANN * self.materials.emissivity[self.wall_material]
+        emissivity[rated] = 0.0  # they give their heat by conduction
         for one in (self.conducted, self.gained):
             one.count(len(walls.row))
         of_walls = HeatedWalls(
@@ -244,12 +246,17 @@ class HeatExchange:
         )
         kernel = wall_heat_kernel(self.section.contact)
         kernel(tuple(walls), values, self.materials.rows, tuple(step), tuple(sums), tuple(of_walls))
-        self._note_bad(system, sums, WALL_FLOW)
+        self._note_bad(system, sums)
 
-    def _note_bad(self, system: System, sums: HeatSums, kind: int) -> None:
+    def record_error(self, system: System, particle: int) -> None:
+        """Record that the heat of a particle leaves the range of numbers; `HeatFeature.error` has the message."""
+        place = system.features.place(system.features.named("heat"))
+        system.progress.record_error(OF_FEATURE, particle, place)
+
+    def _note_bad(self, system: System, sums: HeatSums) -> None:
         """Record the error of an invalid flow, if there was one."""
         if sums.bad[0] != NO_ID:
-            system.progress.record_error(kind, int(sums.bad[0]), int(sums.bad[1]))
+            self.record_error(system, int(sums.bad[0]))
             sums.bad[:] = NO_ID
 
     def _warm(self, system: System, bodies: ThermalBodies, quanta: Integers, warmed: Floats, *, commits: bool) -> None:
@@ -258,7 +265,7 @@ class HeatExchange:
         columns = own["heat_capacity"], own["temperature"], own["received_heat"]
         bad = int(add_heat(tuple(bodies), columns, quanta, tuple(self.scale), warmed, commits))
         if bad >= 0:
-            system.progress.record_error(TOO_MANY_QUANTA, int(own.id[bad]))
+            self.record_error(system, int(own.id[bad]))
 
 
 def normalised(limbs: Integers) -> Integers:

@@ -16,6 +16,9 @@ OSCILLATES = 0.5
 CAREFUL = 0.05
 """Interval over the shortest time constant, as known from the step before, above which it is found out anew."""
 
+MOST_PARTS = 1000
+"""Largest number of parts of a step of heat."""
+
 LONGEST = 10**15
 """Largest number of steps in an interval."""
 
