@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import InputError, name_hint
 from pdem.verification import bits
 from pdem.verification.study import Study
-from validation import clusters, h2, hgrid, models, nbs
+from validation import clusters, h2, heat, hgrid, models, nbs
 from validation.bonds import buckling, elastica, waves
 from validation.gallery import (
     beverloo,
@@ -62,6 +62,13 @@ STUDIES = (
     ),
     Study("models", "Contact models beside the exact values of their theories", models.run),
     Study("clusters", "Rigid clusters of spheres beside closed forms of rigid bodies", clusters.run),
+    Study(
+        "heat",
+        "Heat beside exact solutions",
+        heat.run,
+        source="closed forms; G. K. Batchelor, R. W. O'Brien, Proc. R. Soc. Lond. A 355 (1977) 313",
+        parameters=heat.PARAMETERS,
+    ),
     spheres_collide.STUDY,
     sphere_on_plane.STUDY,
     restitutions.STUDY,

@@ -30,6 +30,9 @@ _RUN = {
     "left_": "number of particles that have left the domain through this side",
     "left": "number of particles that have left the domain",
     "gravity_": "acceleration by gravity",
+    "temperature": "mean temperature of particles, by heat capacity",
+    "temperature_min": "lowest temperature of a particle",
+    "temperature_max": "highest temperature of a particle",
     "liquid_in_films": "liquid in the films of particles",
     "liquid_in_bridges": "liquid in bridges between particles",
 }
@@ -59,6 +62,11 @@ _ENERGIES = {
     "twisting": "lost by twisting friction, since the beginning",
     "adhesion": "lost by adhesion, since the beginning",
     "plastic": "lost by plastic deformation, since the beginning",
+    "heat": "heat of particles above 0 K",
+    "heat_from_motion": "lost by contacts and received as heat, since the beginning",
+    "heat_walls": "heat that has left to walls, since the beginning",
+    "heat_fluid": "heat that has left to the fluid, since the beginning",
+    "heat_radiated": "heat that has left to surroundings, since the beginning",
     "bond_energy": "stored in bonds",
     "bond_damping": "lost by damping of bonds, since the beginning",
     "bond_fracture": "lost when bonds break, since the beginning",
@@ -123,6 +131,8 @@ _OF_WALLS = {
     "velocity_": "velocity of the centre of mass",
     "angular_velocity_": "angular velocity of the body",
     "angle": "angle about the hinge",
+    "heat": "heat that the wall has received, since the beginning",
+    "temperature": "temperature of the wall",
 }
 _OF_FIXED = {"force_": "force of the other particles on these in this step", "torque_": "its torque about the origin"}
 _LIKELY = "passed", "removed", "mass"

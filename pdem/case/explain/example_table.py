@@ -172,6 +172,25 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
         time=0.3,
         film=True,
     ),
+    "kiln": ExampleRow(
+        "machines",
+        {
+            "walls.0.temperature=1400.0": "A hotter shell: radiation grows with the fourth power.",
+            "heat.gas.conductivity=0.3": "Helium conducts several times as well as air.",
+            "motions.kiln.rotation.rate=6.0": "Twice the speed mixes the bed better.",
+        },
+        "--view front --colour-by temperature --limits 290 410",
+        film=True,
+    ),
+    "heated_bed": ExampleRow(
+        "laboratory",
+        {
+            "heat.gas.conductivity=0.15": "Helium in place of air: the heat goes farther.",
+            "materials.steel.contact_modulus=5e7": "Contacts as large as those of the soft balls: too much heat.",
+            "walls.0.temperature=373.15": "A hotter plate.",
+        },
+        "--view front --colour-by temperature --limits 293 327",
+    ),
     "repose": ExampleRow(
         "laboratory",
         {

@@ -7,7 +7,7 @@ import math
 STEPS_IN_MOTION = 20
 """Steps of motion in a step of heat, about as long as an impact."""
 
-FROZEN_SHARE = 0.004
+FROZEN_SHARE = 0.02
 """Step of heat in frozen stages over the shortest time constant of a particle, at most."""
 
 OSCILLATES = 0.5

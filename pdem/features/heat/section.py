@@ -78,7 +78,7 @@ class Heat(Section):
     )
     every: AutoOrPositive = entry(
         'Interval between two steps of heat, in s; `"auto"`: in motion the duration of the shortest contact, in '
-        "frozen stages a twentieth of the shortest time constant of a particle. Longer intervals are divided where "
+        "frozen stages a fiftieth of the shortest time constant of a particle. Longer intervals are divided where "
         "temperatures would oscillate.",
         default="auto",
         unit="s",
