@@ -127,7 +127,9 @@ class HeatFeature(Feature):
         """Choose the step of the next step of heat."""
         assert self.exchange is not None
         self._last = system.progress.step
-        frozen = system.stages.is_frozen
+        frozen = 0
+        if system.stages.is_frozen:
+            frozen = max(int(system.exchange.add(np.array([system.particles.count]))[0]), 1)
         dt, every = system.constants.time_step.dt, self.exchange.section.every
         interval = interval_in_steps(every, dt, self._rate, frozen=frozen)
         self._next = (self._last // interval + 1) * interval  # multiples, which outputs at round times meet

@@ -57,7 +57,7 @@ HEAT_TO_FLUID, HEAT_RADIATED = "heat_fluid", "heat_radiated"
 HEAT_FROM_MOTION = "heat_from_motion"
 """Term of the energy balance: energy that contacts have lost and bodies have received."""
 
-ONE_EVALUATION = 1e-3
+ONE_EVALUATION = 1e-5
 """Length of a step over the shortest time constant up to which one evaluation of the flows suffices."""
 
 

@@ -7,8 +7,9 @@ import math
 STEPS_IN_MOTION = 20
 """Steps of motion in a step of heat, about as long as an impact."""
 
-FROZEN_SHARE = 0.02
-"""Step of heat in frozen stages over the shortest time constant of a particle, at most."""
+FINEST_SHARE, COARSEST_SHARE, BODIES_PER_SHARE = 2e-4, 1e-2, 2e5
+"""Step of heat in frozen stages over the shortest time constant of a particle: the number of bodies over the last
+number, between the first two. Steps of a few bodies cost little, and outputs are behind by less than a step."""
 
 OSCILLATES = 0.5
 """Step of heat over the shortest time constant above which it is divided; at 1 temperatures could oscillate."""
@@ -28,7 +29,7 @@ def number_of_parts(duration: float, rate: float) -> int:
     return max(1, math.ceil(duration * rate / OSCILLATES))
 
 
-def interval_in_steps(every: float | str, dt: float, rate: float, *, frozen: bool) -> int:
+def interval_in_steps(every: float | str, dt: float, rate: float, *, frozen: int = 0) -> int:
     """Return the number of steps of motion [s] until the next step of heat.
 
     Parameters
@@ -39,12 +40,13 @@ def interval_in_steps(every: float | str, dt: float, rate: float, *, frozen: boo
         Step of motion [s].
     rate : float
         Fastest rate of any particle [1/s].
-    frozen : bool
-        Whether nothing moves.
+    frozen : int
+        Number of bodies if nothing moves, else 0.
     """
     if not isinstance(every, str):
         return max(1, round(every / dt))
-    limit = LONGEST if rate <= 0.0 else round_time(FROZEN_SHARE / rate) / dt
+    share = min(max(frozen / BODIES_PER_SHARE, FINEST_SHARE), COARSEST_SHARE)
+    limit = LONGEST if rate <= 0.0 else round_time(share / rate) / dt
     if frozen:
         return int(min(max(1, round(limit)), LONGEST))
     return max(1, min(STEPS_IN_MOTION, int(min(limit, LONGEST))))
