@@ -7,7 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from helpers.rank_cases import CLOUD, DRUM, compare, compare_restart, divided
+import pdem
+from decomposition.mpi import patient_barrier
+from helpers.bonded_blocks import bonded_case, lattice
+from helpers.rank_cases import CLOUD, DRUM, communicator, compare, compare_restart, divided, require_same_bits, state
 from pdem.case.example_meshes.mixer import drum
 
 THERMAL = "conductivity = 50.0\nheat_capacity = 500.0\ncontact_modulus = 1e10\nemissivity = 0.8\n"
@@ -98,12 +101,35 @@ def test_clusters_come_and_go(ranks, mode):
     text = text.replace("fill = {volume_fraction = 0.25, seed = 7}", f'{fill}\nshape = "rod"')
     text = text.replace("min = 0.002, max = 0.012", "min = 0.004, max = 0.007")
     run = compare(divided(text + SHAPES + FEED, "slabs", "always"), 150)
-    heat = all_heat(run)
-    energies = run.energies()
-    if heat is None:
+    heat, energies, columns = all_heat(run), run.energies(), run.gather()
+    if columns is None:
         return
-    columns = run.gather()
     spread = [np.ptp(columns["temperature"][columns["cluster"] == one]) for one in np.unique(columns["cluster"])]
     assert (max(spread) > 0.0) == (mode == "members")
     assert columns["temperature"].max() > 400.0
     assert energies["heat"] == float(heat)
+
+
+@pytest.mark.ranks(1, 2, 3, timeout=500)
+def test_bonds_conduct_and_warm_their_ends(ranks):
+    """On cuts, while bonds swing and break: what they lose is heat of both ends, on either rank."""
+    more = "tensile_strength = 2e5\nshear_strength = 2.5e5\ndamping_ratio = 0.05\n[heat]\nevery = 5e-6\n"
+    more += '[decomposition]\nmethod = "slabs"\nbalance = "always"'
+    text = bonded_case(more, step=5e-7).to_toml()
+    case = pdem.Case.from_text(text.replace("poisson_ratio = 0.25", f"poisson_ratio = 0.25\n{THERMAL}", 1))
+    particles = lattice((6, 4, 4), seed=2, shake=2e-5)
+    particles["temperature"] = np.where(particles["position"][:, 0] > 0.0, 500.0, 300.0)
+    particles["velocity"][:, 0] = 500.0 * particles["position"][:, 0]
+    comm = communicator()
+    shared = pdem.Simulation(case, comm, particles=particles if comm.rank == 0 else None)
+    shared.advance(200)
+    found, energies = state(shared), shared.energies()
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, None, particles=particles)
+        alone.advance(200)
+        require_same_bits(found, state(alone))
+        assert energies == alone.energies()
+        assert energies["bond_fracture"] > 0.0
+        lost = sum(energies[name] for name in ("bond_fracture", "bond_damping", "normal_damping", "sliding"))
+        assert energies["heat_from_motion"] == pytest.approx(lost, rel=0.05)
+    patient_barrier(comm)
