@@ -144,7 +144,7 @@ class ContactSteps:
         self._swaps = 0
         if system.box.moving is not None and ahead:
             self._have_own_box()
-        system.contacts.pairs.sink = _loss_sink(system)
+        system.contacts.pass_losses_to(_loss_sink(system))
         self._walls, self._pairs = self._wall_calls(), self._pair_calls()
 
     def _have_own_box(self) -> None:

@@ -208,11 +208,11 @@ def test_values_may_be_negative_but_not_without_limit(tmp_path, monkeypatch):
     total = sum(run.gather()["warmth"])
     assert run.gather()["warmth"][0] < 0.0
     assert total == pytest.approx(1000.0 * warmth.CAPACITY * warmth.SPHERE * RADIUS**3, rel=1e-12)
-    with pytest.raises(BlowUpError, match=r"particle 1 .* has more than 2\^53 quanta of heat \(quantum "):
+    with pytest.raises(BlowUpError, match=r"particle 1 .* has more than 2\^53 quanta of warmth \(quantum "):
         run.advance(400)
 
 
-@pytest.mark.parametrize("name", ["warmth", "position", "cluster"])
+@pytest.mark.parametrize("name", ["dye", "position", "cluster"])
 def test_what_is_no_amount_of_particles_is_refused(name, tmp_path, monkeypatch):
     class Odd(warmth.Warmth):
         def load(self, system, groups):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,6 +116,10 @@ class RankContacts:
     def watch_ends(self, watcher: EndWatcher) -> None:
         """Let a watcher read the contacts between particles that end in a step."""
         self.pairs.watchers.append(watcher)
+
+    def pass_losses_to(self, sink: tuple[Any, ...] | None) -> None:
+        """Give what contacts lose until they end to these arrays, the fields of `pdem.contact.losses.LossSink`."""
+        self.pairs.sink = sink
 
     def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
         """Return contacts by id: all, or contacts of the owned particles that are marked in an array (n,)."""
