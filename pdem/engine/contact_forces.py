@@ -344,7 +344,7 @@ def _loss_sink(system: System) -> tuple[Any, ...] | None:
     """Return the arrays of a feature that receive the losses of contacts that end, as a plain tuple; or None."""
     if not system.constants.law.passes_losses:
         return None
-    sinks = (one.loss_sink(system) for one in system.features)
+    sinks = (one.loss_sink(system) for one in system.features.loss_takers)
     return next((tuple(sink) for sink in sinks if sink is not None), None)
 
 

@@ -68,6 +68,8 @@ class Feature:
         Whether its events read the forces of contacts, which then stay in memory in these steps.
     acts_when_frozen : bool
         Whether its events happen in stages in which nothing moves.
+    receives_losses : bool
+        Whether it has a `loss_sink`.
     tables : tuple of StateTable
         Its groups of a checkpoint.
     energy_terms : tuple of EnergyTerm
@@ -84,6 +86,7 @@ class Feature:
     turn: ClassVar[Turn]
     needs_forces: ClassVar[bool] = True
     acts_when_frozen: ClassVar[bool] = True
+    receives_losses: ClassVar[bool] = False
     tables: ClassVar[tuple[StateTable, ...]] = ()
     energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()

@@ -94,6 +94,8 @@ class Features:
         """Features that move their fields of particles in each step."""
         self.forcing = tuple(one for one in self._all if one.has_forces)
         """Features with forces that are added to contact forces."""
+        self.loss_takers = tuple(one for one in self._all if one.receives_losses)
+        """Features that receive what contacts lose until they end."""
         self.row_keys = row_keys(self._all)
         """Columns that sort the rows of distributed groups."""
 

@@ -53,7 +53,7 @@ HEADROOM = 4.0
 class HeatFeature(Feature):
     """Heat of all particles of a case."""
 
-    name, turn, needs_forces = HEAT, Turn.COLLECT, False
+    name, turn, needs_forces, receives_losses = HEAT, Turn.COLLECT, False, True
     tables = (StateTable(WALL_GROUP, observes=True),)
     fields: ClassVar[tuple[Field, ...]] = (TEMPERATURE_FIELD, CAPACITY_FIELD, RECEIVED_FIELD)
     energy_terms = (

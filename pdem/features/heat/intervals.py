@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-STEPS_IN_MOTION = 20
-"""Steps of motion in a step of heat, about as long as an impact."""
+STEPS_IN_MOTION = 50
+"""Steps of motion in a step of heat, as long as two or three impacts."""
 
 FINEST_SHARE, COARSEST_SHARE, BODIES_PER_SHARE = 2e-4, 1e-2, 2e5
 """Step of heat in frozen stages over the shortest time constant of a particle: the number of bodies over the last

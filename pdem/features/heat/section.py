@@ -77,7 +77,7 @@ class Heat(Section):
         unit="K",
     )
     every: AutoOrPositive = entry(
-        'Interval between two steps of heat, in s; `"auto"`: in motion 20 time steps, about an impact; in frozen '
+        'Interval between two steps of heat, in s; `"auto"`: in motion 50 time steps, some impacts; in frozen '
         "stages between 1/5000 (few particles) and 1/100 (2,000 and more) of the shortest time constant of a particle. "
         "Longer steps are divided where temperatures would oscillate.",
         default="auto",
