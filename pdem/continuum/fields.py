@@ -162,9 +162,9 @@ class ContinuumFields:
     def __getitem__(self, name: str) -> Floats:
         """Return a field by name; fields of a material have the material's name and an underscore before theirs."""
         for material, part in self.materials.items():
-            if name.startswith(f"{material}_") and name.removeprefix(f"{material}_") in (*NAMES, *HEAT_NAMES):
+            if name.startswith(f"{material}_") and name.removeprefix(f"{material}_") in ALL_NAMES:
                 return part[name.removeprefix(f"{material}_")]
-        if name not in (*NAMES, *HEAT_NAMES):
+        if name not in ALL_NAMES:
             raise InputError(f"there is no field {name!r}; {name_hint(name, list(NAMES))}")
         found: Floats = getattr(self, name)
         return found
@@ -197,8 +197,8 @@ class ContinuumFields:
     @property
     def granular_temperature(self) -> Floats:
         """Mean square of a component of the velocity relative to the mean velocity (nx, ny, nz) [m^2/s^2]."""
-        axes, there, found = self.grid.dimension, self.density > 0.0, np.full(self.density.shape, np.nan)
-        return np.divide(_trace(self.kinetic_stress, axes) / axes, self.density, out=found, where=there)
+        axes = self.grid.dimension
+        return _quotient(_trace(self.kinetic_stress, axes) / axes, self.density)
 
     @property
     def temperature(self) -> Floats:
@@ -211,8 +211,7 @@ class ContinuumFields:
         """
         if not self.heat_capacity_density.size:
             raise InputError("there are no temperatures: the case has no [heat], or fields come from snapshots")
-        there, found = self.heat_capacity_density > 0.0, np.full(self.density.shape, np.nan)
-        return np.divide(self.heat_density, self.heat_capacity_density, out=found, where=there)
+        return _quotient(self.heat_density, self.heat_capacity_density)
 
     @property
     def named(self) -> dict[str, Floats]:
@@ -220,8 +219,8 @@ class ContinuumFields:
 
         Without contacts, the fields that need contacts are omitted.
         """
-        all_names = (*NAMES, *HEAT_NAMES) if self.heat_capacity_density.size else NAMES
-        names = [name for name in all_names if not self._lacking or name not in NEED_CONTACTS]
+        present = ALL_NAMES if self.heat_capacity_density.size else NAMES
+        names = [name for name in present if not self._lacking or name not in NEED_CONTACTS]
         found = {name: self[name] for name in names}
         for material, part in self.materials.items():
             found |= {f"{material}_{name}": part[name] for name in names}
@@ -239,10 +238,10 @@ class ContinuumFields:
 
 
 NAMES = tuple(field.name for field in CELL_FIELDS)
-"""Names of all fields."""
+"""Names of all fields in cases without heat."""
 
-HEAT_NAMES = tuple(field.name for field in HEAT_FIELDS)
-"""Names of the further fields in cases with heat."""
+ALL_NAMES = (*NAMES, *(field.name for field in HEAT_FIELDS))
+"""Names of all fields in cases with heat."""
 
 _OF_CONTACTS = "contact_stress", "wall_force"
 NEED_CONTACTS = (*_OF_CONTACTS, "stress", "pressure")
@@ -303,8 +302,12 @@ def _carried(columns: CellColumns) -> Floats:
 
 
 def _velocity(density: Floats, momentum: Floats) -> Floats:
-    there, found = density > 0.0, np.full(momentum.shape, np.nan)
-    return np.divide(momentum, density[..., None], out=found, where=there[..., None])
+    return _quotient(momentum, density[..., None])
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    """Return the quotient, not a number where the divisor is not positive."""
+    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0.0)
 
 
 def _trace(tensor: Floats, axes: int) -> Floats:

@@ -70,27 +70,30 @@ def present_sums(system: System, grid: Grid, materials: int, rooms: Rooms, prese
     present : (Matter, list of Actions), optional
         Particles and forces of this rank, if they have been computed before.
     """
-    matter, actions = present or _present(system, split=materials > 0)
     classes = max(materials, 1)
+    sums = _spread(system, grid, classes, rooms, *(present or _present(system, split=materials > 0)))
+    if system.case.heat is None:
+        return sums
+    heat = _spread(system, grid, classes, Rooms(), _heat_of(system), [])  # other rooms: `sums` is a view of these
+    return np.concatenate((sums, heat[:, :, [MASS, SIZE]]), axis=2)
+
+
+def _spread(
+    system: System, grid: Grid, classes: int, rooms: Rooms, matter: Matter, actions: list[Actions]
+) -> Floats:  # fmt: skip
+    """Return the sums (classes, cells, SUMS) of items of this rank over the cells of a grid. Collective."""
     period, box = system.constants.period, system.box.moving
     if box is not None:
         images = MovingImages(box.shape(system.progress.step), box.image_velocities(system.progress.step))
         period, matter, actions = images.repeated(grid, matter, actions)
-    sums = field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
-    if system.case.heat is None:
-        return sums
-    return np.concatenate((sums, _heat_sums(system, grid, classes)), axis=2)
+    return field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
 
 
-def _heat_sums(system: System, grid: Grid, classes: int) -> Floats:
-    """Return the sums (classes, cells, HEAT_SUMS) of heat and heat capacity of the present spheres. Collective."""
-    own, period, box = system.particles, system.constants.period, system.box.moving
-    capacity, kind = own["heat_capacity"], own.material.astype(np.int64)
-    matter = Matter(own.position, np.zeros((own.count, 3)), capacity * own["temperature"], capacity, kind)
-    if box is not None:
-        images = MovingImages(box.shape(system.progress.step), box.image_velocities(system.progress.step))
-        period, matter, _ = images.repeated(grid, matter, [])
-    return field_sums(grid, period, classes, matter, [], system.exchange, Rooms())[:, :, [MASS, SIZE]]
+def _heat_of(system: System) -> Matter:
+    """Return the spheres of this rank with their heat as mass, and their heat capacity as size."""
+    own, capacity = system.particles, system.particles["heat_capacity"]
+    still, kind = np.zeros((own.count, 3)), own.material.astype(np.int64)
+    return Matter(own.position, still, capacity * own["temperature"], capacity, kind)
 
 
 def _present(system: System, *, split: bool) -> Present:
