@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.gravity import first_gravity
 from pdem.case.messages import shown_key
-from pdem.case.time_tables import read_table
+from pdem.case.time_tables import table_of_values
 from pdem.case.wall_motions import motion_of
 from pdem.containers.meshes.solid import solid_of
 from pdem.foundation import exact_math
@@ -90,10 +90,7 @@ def _targets(case: Case, servo: sections.Servo) -> tuple[Floats, Floats]:
         return np.zeros(1), np.array([constant], np.float64)
     table = servo.torque_table if servo.force_table is None else servo.force_table
     assert table is not None, "a checked case has one of the four loads"
-    if table.file is not None:
-        times, rows = read_table(case.file(table.file), ("load",))
-        return np.array(times), np.array(rows)[:, 0]
-    return np.array(table.times, np.float64), np.array(table.values, np.float64)
+    return table_of_values(case.directory, table, "load")
 
 
 def body_of(case: Case, body: sections.Body, mesh: Mesh) -> FreeBody:

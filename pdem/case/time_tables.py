@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from pdem.foundation.errors import CaseError
 from pdem.foundation.headings import comment_names, require_order, require_si
@@ -12,7 +14,16 @@ from pdem.foundation.texts import TextError, read_text, shown_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pdem.foundation.array_types import Floats
     from pdem.foundation.number_rows import NumberRow
+
+
+class ValueTable(Protocol):
+    """Section of a table with one value for each time, in the case or in a file."""
+
+    times: tuple[float, ...] | None
+    values: tuple[float, ...] | None
+    file: str | None
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
@@ -46,6 +57,22 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
             f"{path}: cannot be read ({error.strerror}); tables are looked for in the folder of the case"
         ) from None
     return tuple(row[0] for row in rows), tuple(row[1:] for row in rows)
+
+
+def table_of_values(folder: Path, table: ValueTable, name: str) -> tuple[Floats, Floats]:
+    """Return times (n,) [s] and values (n,) of a table with one value for each time, from the case or its file.
+
+    Files are relative to `folder`, and `name` is the name of the values in messages.
+
+    Raises
+    ------
+    CaseError
+        If its file cannot be used, see `read_table`.
+    """
+    if table.file is None:
+        return np.array(table.times, np.float64), np.array(table.values, np.float64)
+    times, rows = read_table(folder / table.file, (name,))
+    return np.array(times), np.array(rows)[:, 0]
 
 
 def _rows(text: str, columns: tuple[str, ...]) -> list[tuple[float, ...]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from pdem.case.groups.particle_sources import smallest_radii
 from pdem.case.sections.thermal import ConductivityTable
-from pdem.case.time_tables import read_table
-from pdem.features.heat.conductance import pair_row
+from pdem.case.time_tables import table_of_values
+from pdem.features.heat.conductance import PairRow, pair_row
 from pdem.foundation.interpolation import interpolated
 
 if TYPE_CHECKING:
@@ -69,11 +69,10 @@ def heat_materials(case: CaseData) -> HeatMaterials:
     gas = None if case.heat is None or case.heat.contact != "solid-gas" else case.heat.gas
     tables = tuple(conductivity_table(one) for one in materials)
     surfaces = [thermal_surface(one, table) for one, table in zip(materials, tables, strict=True)]
-    known = [table[1][0] > 0.0 for table in tables]
     rows = [
-        pair_row(one, other, gas) if both else (0.0,) * len(pair_row(_ANY, _ANY))
-        for one, first in zip(surfaces, known, strict=True)
-        for other, both in ((other, first and second) for other, second in zip(surfaces, known, strict=True))
+        pair_row(one, other, gas) if one.conductivity > 0.0 and other.conductivity > 0.0 else _INSULATED
+        for one in surfaces
+        for other in surfaces
     ]
     return HeatMaterials(
         np.array([(one.density or 0.0) * (one.heat_capacity or 0.0) for one in materials]),
@@ -84,7 +83,7 @@ def heat_materials(case: CaseData) -> HeatMaterials:
     )
 
 
-_ANY = SimpleNamespace(conductivity=1.0, contact_modulus=1.0, poisson_ratio=0.0)
+_INSULATED = (0.0,) * len(PairRow._fields)
 
 
 def thermal_surface(material: Material, table: tuple[Floats, Floats]) -> Any:
@@ -170,9 +169,4 @@ def _table_of(case: CaseData, wall: Wall) -> tuple[Floats, Floats] | None:
     if wall.temperature is not None:
         return np.zeros(1), np.array([wall.temperature])
     table = wall.temperature_table
-    if table is None:
-        return None
-    if table.file is None:
-        return np.array(table.times, np.float64), np.array(table.values, np.float64)
-    times, rows = read_table(case.file(table.file), ("temperature",))
-    return np.array(times), np.array(rows)[:, 0]
+    return None if table is None else table_of_values(case.directory, table, "temperature")
