@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.engine import step as time_step
+from pdem.engine.named_events import NEVER
 from pdem.engine.same_lists import advance_with_same_lists
 from pdem.engine.stages.change import begin_next_stage
 
@@ -52,11 +53,11 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some events may have been due before: they run now.
     """
-    frozen = system.stages.is_frozen
-    if system.progress.step < min(system.features.next_step(forces=forces, frozen=frozen) for forces in (True, False)):
+    acting = system.features.acting(frozen=system.stages.is_frozen)
+    if system.progress.step < min((one.next_step for one in acting), default=NEVER):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
-    for feature in system.features.by_turn:
-        if system.progress.step >= feature.next_step and (feature.acts_when_frozen or not frozen):
+    for feature in acting:
+        if system.progress.step >= feature.next_step:
             feature.act(system, phases)

@@ -11,7 +11,7 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
 from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_of_workers, longest_step
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
-from pdem.contact.step_calls import PairCalls, PythonHooks
+from pdem.contact.step_calls import PairCalls, PythonHooks, WallCalls
 from pdem.contact.steps import (
     CODE,
     COUNTED,
@@ -298,7 +298,7 @@ class ContactSteps:
         self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
 
     def _wall_calls(self) -> tuple[Any, ...] | None:
-        """Return the fields of `WallCalls` for contacts with walls, None without walls."""
+        """Return the arguments of `take_steps` for contacts with walls, None without walls."""
         contacts = self._system.contacts.walls
         if contacts is None:
             return None
@@ -314,15 +314,19 @@ class ContactSteps:
                 call_of(contacts.find_kernel, (tally, near, parameters, surface, *both)),
                 call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
             )
-        calls = *contacts.calls, tuple(given), contacts.law.has_ledger, *contacts.accounts
-        return (contacts.is_near, *calls, *self._wall_moves(), self._system.contacts.pairs.sink)
+        find, evaluate = contacts.calls
+        place, row, poses, places = self._wall_moves()
+        return tuple(WallCalls(
+            contacts.is_near, find, evaluate, tuple(given), contacts.law.has_ledger, *contacts.accounts,
+            place, row, poses, places, self._system.contacts.pairs.sink,
+        ))  # fmt: skip
 
-    def _wall_moves(self) -> tuple[Any, ...]:
+    def _wall_moves(self) -> tuple[Any, int, tuple[Any, ...], tuple[Any, ...]]:
         """Return the call that moves walls in each step, the first row of the plan, and the arguments of the call."""
         if self._planned is None:
             return 0, *NO_PLAN
-        arguments = self._planned.arguments(self._system.progress.step)
-        return call_of(place_walls, arguments), *arguments
+        row, poses, places = self._planned.arguments(self._system.progress.step)
+        return call_of(place_walls, (row, poses, places)), row, poses, places
 
     def _pair_calls(self) -> PairCalls:
         """Return the arguments of `take_steps` for contacts between particles."""

@@ -128,12 +128,13 @@ class Features:
         """Return the feature with a name."""
         return self._by_name[name]
 
-    def next_step(self, *, forces: bool, frozen: bool) -> int:
-        """Return the step of the next event of features that need contact forces, or of features that do not.
+    def acting(self, *, frozen: bool) -> tuple[Any, ...]:
+        """Return the features with events, in the order of these; in a `frozen` stage without those of motion."""
+        return tuple(one for one in self.by_turn if one.acts_when_frozen) if frozen else self.by_turn
 
-        In a `frozen` stage features that follow motion have no events.
-        """
-        acting = (one for one in self._all if one.needs_forces is forces and (one.acts_when_frozen or not frozen))
+    def next_step(self, *, forces: bool, frozen: bool) -> int:
+        """Return the step of the next event of features that need contact forces, or of features that do not."""
+        acting = (one for one in self.acting(frozen=frozen) if one.needs_forces is forces)
         return min((one.next_step for one in acting), default=NEVER)
 
 
