@@ -1,6 +1,6 @@
 """The energy that contacts lose, as an amount that their bodies receive in whole quanta.
 
-A contact remembers the part of its loss that its bodies have received (`pdem.contact.law.contact_law.PASSED_LOSS`). A
+A contact remembers the part of its loss that its bodies have received (`pdem.contact.law.parts.PASSED_LOSS`). A
 feature passes on the remaining loss of present contacts from time to time. The memory of a contact ends with it:
 therefore kernels list the remaining losses of contacts that end, and this module gives them to the particles. Every
 rank gives to its own particles, in whole numbers of quanta, so that neither the order nor the number of ranks matters.
@@ -85,10 +85,8 @@ def left_loss_of(law: ContactLaw, stride: int) -> Any:
     """
     if not law.passes_losses:
         return inlined_closure(lambda history, at: 0.0)
-    columns, passed = (
-        tuple(stride * column for column in lossy_columns(law, ended=True)),
-        stride * law.place(PASSED_LOSS.name),
-    )
+    columns = tuple(stride * column for column in lossy_columns(law, ended=True))
+    passed = stride * law.place(PASSED_LOSS.name)
 
     @inlined_closure
     def left_loss(history: Floats, at: int) -> float:
@@ -208,31 +206,14 @@ def pass_pair_losses(runs: Integers, left: Floats, lower: Int32s, higher: Int32s
 
 
 @kernel
-def pass_record_losses(
-    first: Integers, second: Integers, share: Floats, losses: Floats, amount: Floats, quantum: float, given: Integers
-) -> None:
-    """Give losses (n,) [J] to particles by their rows; rows that are not owned are negative.
-
-    Parameters
-    ----------
-    first, second : (n,) int64 arrays
-        Rows of the particles.
-    share : (n,) array
-        Share of the first particle.
-    losses : (n,) array
-        Losses [J].
-    amount : array
-        Amounts of the owned particles [J], to which it adds.
-    quantum : float
-        The quantum [J].
-    given : (LIMBS,) int64 array
-        Exact sum of all that particles have received [J], to which it adds.
-    """
+def pass_listed_at_pairs(first: Integers, second: Integers, losses: Floats, sink: tuple[Any, ...]) -> None:
+    """Give the losses of pairs (n,) [J] to their particles, by rows of owned particles and ghosts; see `LossSink`."""
     for n in range(len(losses)):
-        one, other = quanta_of_two(losses[n], share[n], quantum)
-        if first[n] >= 0:
-            amount[first[n]] += one * quantum
-            add_exactly(given, one * quantum)
-        if second[n] >= 0:
-            amount[second[n]] += other * quantum
-            add_exactly(given, other * quantum)
+        pass_at_pair(first[n], second[n], losses[n], LossSink(*sink))
+
+
+@kernel
+def pass_listed_at_walls(particle: Integers, wall: Integers, losses: Floats, sink: tuple[Any, ...]) -> None:
+    """Give the losses of contacts with walls (n,) [J] to owned particles by row, and to walls; see `LossSink`."""
+    for n in range(len(losses)):
+        pass_at_wall(particle[n], wall[n], losses[n], LossSink(*sink))

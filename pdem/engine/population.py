@@ -48,12 +48,6 @@ def remove_particles(system: System, ids: Integers) -> Records:
     ids = ids if system.clusters is None else whole_clusters(own, ids)
     removed = system.exchange.known_ids(ids)
     pairs, walls = system.contacts.records()
-    is_removed = np.isin(own.id, removed)
-    columns = {name: own[name][is_removed] for name in own.fields}
-    _add_outflow(system, columns, removed, is_removed)
-    for feature in features_of(system):
-        feature.on_remove(system, columns)
-    remove_pairs(system, removed)
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
     wall_contact_ends = np.isin(walls.id, removed)
     ended = pairs.take(pair_ends), walls.take(wall_contact_ends)
@@ -63,6 +57,12 @@ def remove_particles(system: System, ids: Integers) -> Records:
         system.contacts.walls.end(walls.history, rows, system.contacts.ended_energies)
     for feature in features_of(system):
         feature.on_end(system, PARTICLE_REMOVED, *ended)
+    is_removed = np.isin(own.id, removed)
+    columns = {name: own[name][is_removed] for name in own.fields}
+    _add_outflow(system, columns, removed, is_removed)
+    for feature in features_of(system):
+        feature.on_remove(system, columns)
+    remove_pairs(system, removed)
     keep_clusters(system.clusters, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in own.fields})
     system.lists.count_change(int(system.exchange.add(np.array([len(ids)]))[0]))

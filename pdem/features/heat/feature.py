@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from pdem.contact.ends import PARTICLE_REMOVED
-from pdem.contact.law.parts import PASSED_LOSS
-from pdem.contact.losses import LossSink, left_losses, lossy_columns, pass_record_losses
+from pdem.contact.losses import LossSink, left_losses, pass_listed_at_pairs, pass_listed_at_walls
+from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
@@ -21,7 +20,7 @@ from pdem.features.heat.intervals import CAREFUL, MOST_PARTS, interval_in_steps,
 from pdem.features.heat.thermal_bodies import HeatScale, capacities, capacities_of_bodies, heat_of_bodies
 from pdem.foundation.fields import Field
 from pdem.numerics.quanta import quantum_of
-from pdem.numerics.sums import ExactSums
+from pdem.numerics.sums import ExactSums, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +66,6 @@ class HeatFeature(Feature):
     def __init__(self, exchange: HeatExchange | None = None) -> None:
         self.exchange = exchange
         self._last, self._next, self._rate = 0, NEVER, -1.0
-        self._leaving = np.zeros(0, np.int64)
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -78,8 +76,8 @@ class HeatFeature(Feature):
         CaseError
             If the file of a table cannot be used.
         """
-        section = system.case.heat
-        return cls(None if section is None else HeatExchange(system.case, section))
+        section, law = system.case.heat, system.constants.law
+        return cls(None if section is None else HeatExchange(system.case, section, law))
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:
@@ -103,8 +101,7 @@ class HeatFeature(Feature):
 
     def change_stage(self, system: System) -> None:
         """Take a step of heat, since the interval of the next stage may be another one."""
-        if self.exchange is not None:
-            self._advance(system)
+        self._advance(system)
 
     def _advance(self, system: System) -> None:
         """Exchange heat since the last step of heat, in parts in which no temperature can oscillate; plan the next."""
@@ -136,7 +133,7 @@ class HeatFeature(Feature):
 
     def loss_sink(self, system: System) -> LossSink | None:
         """Return the arrays to which kernels give what contacts have lost when they end."""
-        one, law, walls = self.exchange, system.constants.law, system.walls
+        one, walls = self.exchange, system.walls
         if one is None or one.scale.quantum == 0.0:
             return None
         facet_wall = np.zeros(0, np.int32) if walls is None else walls.facet_wall
@@ -144,8 +141,7 @@ class HeatFeature(Feature):
         row = ended.names.index(HEAT_FROM_MOTION)
         return LossSink(
             system.particles["received_heat"], one.scale.quantum, ended.limbs[row], material, one.materials.share,
-            one.wall_material, one.walls.conducts, one.gained.limbs, facet_wall,
-            np.array(lossy_columns(law, ended=True), np.int64), law.place(PASSED_LOSS.name),
+            one.wall_material, one.walls.conducts, one.gained.limbs, facet_wall, one.lossy_at_end, one.passed,
         )  # fmt: skip
 
     def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
@@ -153,58 +149,22 @@ class HeatFeature(Feature):
         law, exchange = system.constants.law, self.exchange
         if exchange is None or not law.passes_losses:
             return
-        share, leaving = exchange.materials.share, self._take_leaving(system, reason)
-        before = system.particles["received_heat"][leaving]
-        first, second = (rows_of_ids(system.particles, ids) for ids in (pairs.lower, pairs.higher))
-        material = self._materials_of(system, pairs)
-        self._give(system, (first, second), share[material[0], material[1]], left_losses(law, pairs.history))
-        if system.walls is not None and len(walls.id):
-            wall = system.walls.facet_wall[walls.facet]
-            row, losses = rows_of_ids(system.particles, walls.id), left_losses(law, walls.history)
-            mine = share[system.particles.material[row], exchange.wall_material[wall]]
-            mine = np.where(exchange.walls.conducts[wall], mine, 1.0)
-            self._give(system, (row, np.full(len(row), -1)), mine, losses)
-            quanta = np.rint(losses / exchange.scale.quantum)
-            rest = (quanta - np.rint(mine * quanta)) * exchange.scale.quantum
-            for number in np.unique(wall[rest != 0.0]).tolist():
-                exchange.gained.add(exchange.gained.names[number], rest[wall == number])
-        taken = system.particles["received_heat"][leaving] - before
-        system.contacts.ended_energies.add("outflow", taken)
-
-    def on_remove(self, system: System, columns: Columns) -> None:
-        """Note the particles that leave with the losses of their last contacts."""
-        self._leaving = np.array(columns["id"])
-
-    def _take_leaving(self, system: System, reason: int) -> Integers:
-        """Return the rows of the particles of this rank that are about to be removed."""
-        ids, self._leaving = self._leaving, np.zeros(0, np.int64)
-        return rows_of_ids(system.particles, ids) if reason == PARTICLE_REMOVED else np.zeros(0, np.int64)
+        rows = (rows_of_ids(system.particles, ids) for ids in (pairs.lower, pairs.higher))
+        self.receive_losses(system, np.stack(tuple(rows), axis=1), left_losses(law, pairs.history))
+        sink = self.loss_sink(system)
+        if system.walls is not None and len(walls.id) and sink is not None:
+            system.contacts.ended_energies.count(len(walls.id))
+            exchange.gained.count(len(walls.id))
+            row, wall = rows_of_ids(system.particles, walls.id), system.walls.facet_wall[walls.facet]
+            pass_listed_at_walls(row, wall, left_losses(law, walls.history), tuple(sink))
 
     def receive_losses(self, system: System, rows: Integers, losses: Floats) -> None:
         """Give the losses of pairs that end to their particles."""
-        if self.exchange is None or not system.constants.law.passes_losses:
-            return
-        material, owned = system.particles.column("material")[rows], system.particles.count
-        share = self.exchange.materials.share[material[:, 0], material[:, 1]]
-        first, second = (np.where(one < owned, one, -1) for one in rows.T)
-        self._give(system, (first, second), share, np.ascontiguousarray(losses))
-
-    def _materials_of(self, system: System, pairs: PairRecords) -> tuple[Integers, Integers]:
-        """Return the materials of the particles of contacts, owned or ghosts."""
-        own = system.particles
-        ids, material = (own.column(name)[: own.count + own.ghosts] for name in ("id", "material"))
-        order = np.argsort(ids, kind="stable")
-        lower, higher = (order[np.searchsorted(ids, one, sorter=order)] for one in (pairs.lower, pairs.higher))
-        return material[lower], material[higher]
-
-    def _give(self, system: System, rows: tuple[Integers, Integers], share: Floats, losses: Floats) -> None:
-        """Give losses [J] to particles of this rank by their rows, negative for particles of other ranks."""
-        assert self.exchange is not None
-        ended = system.contacts.ended_energies
-        given = ended.limbs[ended.names.index(HEAT_FROM_MOTION)]
-        ended.count(2 * len(losses))
-        quantum, share = self.exchange.scale.quantum, np.ascontiguousarray(share)
-        pass_record_losses(*rows, share, losses, system.particles["received_heat"], quantum, given)
+        sink = self.loss_sink(system) if system.constants.law.passes_losses else None
+        if sink is not None:
+            system.contacts.ended_energies.count(2 * len(losses))
+            first, second = np.ascontiguousarray(rows.T)
+            pass_listed_at_pairs(first, second, losses, tuple(sink))
 
     def on_insert(self, system: System, columns: Columns) -> None:
         """Set the heat capacity of inserted particles, and round their heat to whole quanta."""
@@ -240,11 +200,11 @@ class HeatFeature(Feature):
         given += [one.temperature or 0.0 for one in (section.convection, section.radiation) if one is not None]
         highest = max([section.temperature, exchange.walls.highest, *given, float(own["temperature"].max(initial=0.0))])
         whole = capacities_of_bodies(exchange.bodies(own), own["heat_capacity"])
-        ends = np.array([highest, -float(whole.min(initial=math.inf))])
-        highest, smallest = (HEADROOM * one for one in system.exchange.largest(ends).tolist())
-        if not math.isfinite(smallest):  # particles come later
-            smallest = -HEADROOM * smallest_capacity(case, exchange.materials)
-        return HeatScale(quantum_of(-smallest * highest), highest)
+        highest, least = system.exchange.largest(np.array([highest, -whole.min(initial=math.inf)])).tolist()
+        # without particles by those that come later
+        smallest = -least if math.isfinite(least) else smallest_capacity(case, exchange.materials)
+        temperature = HEADROOM * highest
+        return HeatScale(quantum_of(HEADROOM * smallest * temperature), temperature)
 
     def counters(self, system: System) -> Columns:
         """Return quantum, steps of heat and the fastest rate."""
@@ -272,13 +232,11 @@ class HeatFeature(Feature):
         if WALL_GROUP not in local or self.exchange is None:
             return {}
         keys = np.array([name_key(name) for name in self.exchange.gained.names], np.int64)
-        names = self.exchange.gained.names
         mine = local[WALL_GROUP]
-        sums = {name: ExactSums(names, system.exchange.add(mine[name])) for name in ("conducted", "gained")}
-        for one in sums.values():
-            one.normalise()
-        limbs = {name: one.limbs for name, one in sums.items()}
-        return {WALL_GROUP: {"wall": keys, **limbs, "temperature": mine["temperature"]}}
+        sums = {name: system.exchange.add(mine[name]) for name in ("conducted", "gained")}
+        for limbs in sums.values():
+            normalise(limbs)
+        return {WALL_GROUP: {"wall": keys, **sums, "temperature": mine["temperature"]}}
 
     def _load_walls(self, system: System, exchange: HeatExchange, stored: Columns | None) -> None:
         """Continue with the last temperatures of walls, and on the first rank with the heat that they have received."""
@@ -368,10 +326,7 @@ class HeatFeature(Feature):
 
 
 def rows_of_ids(particles: Particles, ids: Integers) -> Integers:
-    """Return the rows of owned particles with some ids, -1 for particles of other ranks."""
-    own = particles.id
-    if not len(own):
-        return np.full(len(ids), -1)
-    order = np.argsort(own, kind="stable")
-    place = np.minimum(np.searchsorted(own, ids, sorter=order), len(own) - 1)
-    return np.where(own[order[place]] == ids, order[place], -1)
+    """Return the rows of particles with some ids, owned or ghosts."""
+    known, rows = particles.column("id")[: particles.count + particles.ghosts], np.empty(len(ids), np.int32)
+    find_rows(ids, known, indexed(known), rows)
+    return rows.astype(np.int64)

@@ -125,6 +125,15 @@ def radiated_between(temperature: float, other: float, view: float, other_view: 
 
 
 @inlined
+def unpassed_loss(history: Floats, at: int, stride: int, step: HeatStep) -> float:
+    """Return what a contact has lost and not passed on [J]; the numbers of its history are `stride` apart."""
+    loss = -history[at + stride * step.passed]
+    for column in step.lossy:
+        loss += history[at + stride * column]
+    return loss
+
+
+@inlined
 def is_in_range(quanta: float) -> bool:
     """Return whether a flow is finite, and sums of the flows of a particle fit into 64 bits."""
     return abs(quanta) <= MOST_OF_FLOW
@@ -174,9 +183,7 @@ def pair_heat_kernel(contact: str) -> Any:
             quanta, rest = flow_in_quanta(power * s.dt, c.history[held], s.quantum)
             one = other = 0.0
             if s.passes:
-                loss = -c.history[at + BLOCK * s.passed]
-                for column in s.lossy:
-                    loss += c.history[at + BLOCK * column]
+                loss = unpassed_loss(c.history, at, BLOCK, s)
                 one, other = quanta_of_two(loss, s.share[first, second], s.quantum)
             if not is_in_range(abs(quanta) + abs(one) + abs(other)):
                 note_bad(out.bad, c.id[i], c.id[j])
@@ -257,9 +264,7 @@ def wall_heat_kernel(contact: str) -> Any:
                 quanta, rest = flow_in_quanta(power * s.dt, c.history[held], s.quantum)
                 total = conductance + slope
             if s.passes:
-                loss = -c.history[at + s.passed]
-                for column in s.lossy:
-                    loss += c.history[at + column]
+                loss = unpassed_loss(c.history, at, 1, s)
                 share = s.share[first, second] if of_walls.conducts[w] else 1.0
                 one, other = quanta_of_two(loss, share, s.quantum)
             if not is_in_range(abs(quanta) + abs(one) + abs(other)):

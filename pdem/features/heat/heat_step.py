@@ -42,11 +42,12 @@ from pdem.features.heat.thermal_bodies import (
 from pdem.foundation.packed_row import PACKED
 from pdem.numerics.arrays import room_for
 from pdem.numerics.kernels import plain
-from pdem.numerics.sums import LIMBS, ExactSums, exact_values
+from pdem.numerics.sums import LIMBS, ExactSums, exact_values, normalise
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.sections.schema import CaseData
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.engine.system import System
     from pdem.features.heat.section import Heat
     from pdem.foundation.array_types import Floats, Integers
@@ -68,6 +69,10 @@ class HeatExchange:
     ----------
     case : Case
         The case, with ``[heat]``.
+    section : Heat
+        This section.
+    law : ContactLaw
+        The contact law of the case.
 
     Attributes
     ----------
@@ -83,12 +88,18 @@ class HeatExchange:
         Materials of the walls.
     wall_temperature : (W,) array
         Temperatures of the walls in the last step [K].
+    lossy_at_end : int64 array
+        Columns of histories whose sum a contact that ends has lost.
+    passed : int
+        Column with the part of its loss that a contact has passed on.
     conducted, gained : ExactSums
         Heat that each wall has received on this rank, by flows and from the losses of contacts [J].
     """
 
-    def __init__(self, case: Case, section: Heat) -> None:
+    def __init__(self, case: Case, section: Heat, law: ContactLaw) -> None:
         self.section, self.scale = section, HeatScale()
+        self._lossy, self.lossy_at_end = (np.array(lossy_columns(law, ended=end), np.int64) for end in (False, True))
+        self.passed, self._rest = law.place(PASSED_LOSS.name), law.place(EXCHANGE_REST.name)
         self.materials, self.walls = heat_materials(case), WallTemperatures(case)
         names = [wall.name for wall in case.walls]
         self.conducted, self.gained = ExactSums(names), ExactSums(names)
@@ -151,12 +162,8 @@ class HeatExchange:
         return self.fastest_rate(system, sums, outside)
 
     def _step_of(self, system: System, dt: float, *, commits: bool, passes: bool) -> HeatStep:
-        law = system.constants.law
-        lossy = np.array(lossy_columns(law, ended=False), np.int64)
-        return HeatStep(
-            dt, self.scale.quantum, commits, passes and law.passes_losses, law.place(PASSED_LOSS.name), lossy,
-            self.materials.share,
-        )  # fmt: skip
+        passes = passes and system.constants.law.passes_losses
+        return HeatStep(dt, self.scale.quantum, commits, passes, self.passed, self._lossy, self.materials.share)
 
     def _flows(
         self, system: System, temperature: Floats, step: HeatStep
@@ -187,12 +194,11 @@ class HeatExchange:
 
     def _contacts(self, system: System) -> tuple[FlowingPairs, FlowingWalls | None]:
         """Return the contacts of this rank."""
-        law, materials = system.constants.law, len(system.constants.density)
-        place, contacts = law.place(EXCHANGE_REST.name), system.contacts
-        pairs = flowing_pairs(contacts.pairs, system.particles, materials, place)
+        contacts, materials = system.contacts, len(system.constants.density)
+        pairs = flowing_pairs(contacts.pairs, system.particles, materials, self._rest)
         if contacts.walls is None:
             return pairs, None
-        return pairs, self._list.fill(contacts.walls, system.particles, materials, place)
+        return pairs, self._list.fill(contacts.walls, system.particles, materials, self._rest)
 
     def _areas(self, system: System, pairs: FlowingPairs, walls: FlowingWalls | None) -> Floats:
         """Return the surface that each owned particle turns to each of its neighbours [m^2]."""
@@ -232,7 +238,8 @@ class HeatExchange:
             limbs = np.zeros((2, len(temperature), LIMBS), np.int64)
             kernel = wall_conductances_kernel(self.section.contact)
             kernel(tuple(walls), values, self.materials.rows, conductivity, limbs)
-            total, at_zero = (exact_values(one) for one in system.exchange.add(normalised(limbs)))
+            normalise(limbs.reshape(-1, LIMBS))
+            total, at_zero = (exact_values(one) for one in system.exchange.add(limbs))
             conducts[rated] = total[rated] > 0.0
             some = rated[total[rated] > 0.0]
             temperature[some] = np.maximum((self.walls.rate[some] + at_zero[some]) / total[some], 0.0)
@@ -266,14 +273,6 @@ class HeatExchange:
         bad = int(add_heat(tuple(bodies), columns, quanta, tuple(self.scale), warmed, commits))
         if bad >= 0:
             self.record_error(system, int(own.id[bad]))
-
-
-def normalised(limbs: Integers) -> Integers:
-    """Return exact sums (2, W, LIMBS) in normal form, so that those of several ranks can be added entry by entry."""
-    sums = [ExactSums([str(row) for row in range(limbs.shape[1])], one) for one in limbs]
-    for one in sums:
-        one.normalise()
-    return np.stack([one.limbs for one in sums])
 
 
 def surroundings_of(case: CaseData, section: Heat) -> HeatSurroundings:

@@ -70,14 +70,14 @@ def heat_findings(case: Case, particles: Population, step: float) -> list[Findin
 def _temperatures(case: Case, walls: WallTemperatures) -> Iterator[Finding]:
     """Warn of temperatures that look like degrees Celsius."""
     assert case.heat is not None
-    named = [("heat.temperature", case.heat.temperature)]
+    named: list[tuple[str, float | None]] = [("heat.temperature", case.heat.temperature)]
     for section, groups in (("particles", case.particles), ("insertions", case.insertions), ("walls", case.walls)):
-        named += [(f"{section}[{index}].temperature", one.temperature or 300.0) for index, one in enumerate(groups)]
+        named += [(f"{section}[{index}].temperature", one.temperature) for index, one in enumerate(groups)]
     for key in ("convection", "radiation"):
-        named.append((f"heat.{key}.temperature", getattr(getattr(case.heat, key), "temperature", None) or 300.0))
-    named.append(("walls.temperature_table", walls.highest or 300.0))
+        named.append((f"heat.{key}.temperature", getattr(getattr(case.heat, key), "temperature", None)))
+    named.append(("walls.temperature_table", walls.highest or None))
     for key, value in named:
-        if not COLDEST <= value <= HOTTEST:
+        if value is not None and not COLDEST <= value <= HOTTEST:
             text = f"{key} is {value:g} K; temperatures are absolute, in K: 20 degrees Celsius are 293.15"
             yield Finding("warning", "heat", text)
 
