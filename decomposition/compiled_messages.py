@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
-from pdem.containers.exchange import AGREED, FAILURE, MINE, ExchangeCalls
+from pdem.containers.exchange import AGREED, FAILURE, MINE, ExchangeCalls, new_status
 from pdem.numerics.c_calls import address_in, address_of, call_c
 from pdem.numerics.kernel_calls import call_kernel, call_of
 from pdem.numerics.kernels import prange, threaded_kernel, uncounted_serial_kernel
@@ -109,7 +109,7 @@ def finish_update(
 
 def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
     """Return calls for a rank in a rehearsal: they gather rows and send nothing."""
-    status, none = np.zeros((3, 3), np.int64), np.zeros(0, np.int64)
+    status, none = new_status(), np.zeros(0, np.int64)
     given = call_of(gather_rows, (rows, chosen, gathered)), status, none, rows, chosen, gathered
     return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, 0, given, status)
 
@@ -136,7 +136,7 @@ class CompiledMessages:
         self._mpi = load_mpi()
         is_mpi = isinstance(communicator, self._mpi.Comm)
         library = (self._mpi.__file__ or "") if is_mpi else ""
-        self._status, self._flag, self._question = (np.zeros(n, np.int64) for n in ((3, 3), 1, 1))
+        self._status, (self._flag, self._question) = new_status(), np.zeros((2, 1), np.int64)
         self._handles = np.zeros(HANDLES, np.int64)
         self._handles[: len(_FUNCTIONS)] = [address_in(library, name) for name in _FUNCTIONS]
         constants = communicator if is_mpi else self._mpi.COMM_NULL, self._mpi.INT64_T, self._mpi.MAX

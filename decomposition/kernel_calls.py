@@ -8,6 +8,7 @@ from decomposition.bisection import cut
 from decomposition.compiled_messages import HANDLES, calls_of, gather_rows
 from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, may_meet, with_levels_below
 from decomposition.repeats import Repeats
+from pdem.containers.exchange import new_status
 
 _PARTICLES = 16
 _RANKS = 2
@@ -31,4 +32,4 @@ def call_kernels() -> None:
     Cells(position, radius, level, extents[:, 6].copy(), repeats).mark_partners(position, radius, level, mark)
     rows, chosen, gathered = np.zeros((_PARTICLES, 2)), np.arange(_RANKS), np.zeros((_RANKS, 2))
     gather_rows(rows, chosen, gathered)
-    calls_of(np.zeros((3, 3), np.int64), np.zeros(HANDLES, np.int64), rows, chosen, gathered)
+    calls_of(new_status(), np.zeros(HANDLES, np.int64), rows, chosen, gathered)

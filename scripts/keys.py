@@ -27,7 +27,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "keys.md"
 
 GROUPS = {
     "What every case has": ("time", "domain", "materials", "interactions", "particles", "walls", "output"),
-    "Machines and processes": ("motions", "shapes", "bonds", "insertions", "stages", "forces", "heat"),
+    "Machines and processes": ("motions", "shapes", "bonds", "insertions", "stages", "forces", "heat", "breakage"),
     "Measurements": ("sensors", "fields"),
     "Numerics": ("limits", "detection", "decomposition", "perturbation"),
 }

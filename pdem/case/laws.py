@@ -19,7 +19,15 @@ from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
 from pdem.contact.law.kinds.two_frictions import frictions_rule
 from pdem.contact.law.models import LAWS, PARTS, LawModel
-from pdem.contact.law.parts import EXCHANGE_REST, PASSED_LOSS, MaterialProperties, Pair
+from pdem.contact.law.parts import (
+    EXCHANGE_REST,
+    LARGEST_ENERGY,
+    LARGEST_FORCE,
+    PASSED_LOSS,
+    STRAIN_ENERGY,
+    MaterialProperties,
+    Pair,
+)
 from pdem.foundation.errors import CaseError, InputError
 
 if TYPE_CHECKING:
@@ -298,8 +306,8 @@ def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
     return ContactLaw(
         recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case),
         deforms=images and deforms(case), ends=output.contact_ends,
-        references=any(one.contact == "after-break" for one in case.bonds.values()),
-        further=heat_columns(case),
+        references=any(one.contact == "after-break" for one in case.bonds.values()) or has_breakage(case),
+        further=(*heat_columns(case), *breakage_columns(case)),
     )  # fmt: skip
 
 
@@ -308,6 +316,19 @@ def heat_columns(case: CaseData) -> tuple[HistoryColumn, ...]:
     if case.heat is None:
         return ()
     return (EXCHANGE_REST, PASSED_LOSS) if case.heat.from_motion and case.output.energies else (EXCHANGE_REST,)
+
+
+def has_breakage(case: CaseData) -> bool:
+    """Return whether a material of a case breaks."""
+    return any(one.breakage is not None for one in case.materials.values())
+
+
+def breakage_columns(case: CaseData) -> tuple[HistoryColumn, ...]:
+    """Return the columns of histories for the breakage of spheres of a case."""
+    if not has_breakage(case):
+        return ()
+    by_force = any(one.breakage is not None and one.breakage.model == "stress" for one in case.materials.values())
+    return (STRAIN_ENERGY, LARGEST_ENERGY, *((LARGEST_FORCE,) if by_force else ()))
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.law.parts import PASSED_LOSS
+from pdem.contact.law.parts import LARGEST_ENERGY, PASSED_LOSS
 from pdem.contact.pairs.runs import ENDED_IN_ALL
 from pdem.contact.walls.arguments import NearFacets, WallRecord, WallWork
 from pdem.numerics.kernel_factory import inlined_closure
@@ -75,6 +75,11 @@ class LossSink(NamedTuple):
     facet_wall: Int32s
     lossy: Integers
     passed: int
+
+
+def leaves_at_end(law: ContactLaw) -> bool:
+    """Return whether bodies receive a part of the memory of a contact that ends: its loss, or its largest energy."""
+    return law.passes_losses or law.has(LARGEST_ENERGY.name)
 
 
 def left_loss_of(law: ContactLaw, stride: int) -> Any:
@@ -197,12 +202,6 @@ def pass_at_walls(
                     loss += old.history[at + column]
                 particle = facets.near[particle_of_row(row, low, high, facets.start)]
                 pass_at_wall(particle, s.facet_wall[old.facet[row]], loss - old.history[at + s.passed], s)
-
-
-@kernel
-def pass_pair_losses(runs: Integers, left: Floats, lower: Int32s, higher: Int32s, sink: tuple[Any, ...]) -> None:
-    """Give the losses of ended contacts to particles, see `pass_at_pairs`; `sink` are the fields of `LossSink`."""
-    pass_at_pairs(runs, left, lower, higher, sink)
 
 
 @kernel

@@ -50,6 +50,8 @@ class WallCalls(NamedTuple):
         Fields of `pdem.motion.planned_walls.Poses` and `WallPlaces`.
     sink : tuple or None
         Fields of `pdem.contact.losses.LossSink`, which receives the losses of contacts that end.
+    strengths : tuple or None
+        Fields of `pdem.contact.strength_watch.Strengths`, if particles may break.
     """
 
     acts: bool
@@ -64,6 +66,7 @@ class WallCalls(NamedTuple):
     poses: tuple[Any, ...]
     places: tuple[Any, ...]
     sink: tuple[Any, ...] | None
+    strengths: tuple[Any, ...] | None
 
 
 class PairCalls(NamedTuple):
@@ -89,6 +92,8 @@ class PairCalls(NamedTuple):
         Sums to which the accounts of ended contacts are added.
     sink : tuple or None
         As `WallCalls.sink`.
+    strengths : tuple or None
+        As `WallCalls.strengths`.
     """
 
     evaluate: Call
@@ -103,3 +108,4 @@ class PairCalls(NamedTuple):
     needs_forces: bool
     terms: Integers
     sink: tuple[Any, ...] | None
+    strengths: tuple[Any, ...] | None

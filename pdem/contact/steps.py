@@ -10,15 +10,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.losses import pass_at_pairs, pass_at_walls
-from pdem.contact.pairs.arguments import Candidates, Contacts, Kick, ParticleArrays
+from pdem.contact.pairs.arguments import Candidates, Chunks, Contacts, Kick, ParticleArrays
 from pdem.contact.pairs.due_candidates import OWNED, STEP, add_step, add_step_of_all, take_longest
 from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of, take_part
 from pdem.contact.step_calls import PairCalls, WallCalls
-from pdem.contact.walls.arguments import NearFacets, WallArguments, WallWork
+from pdem.contact.strength_watch import (
+    BROKEN,
+    Strengths,
+    apply_damage,
+    watch_pairs,
+    watch_walls,
+    weaken_at_pairs,
+    weaken_at_walls,
+)
+from pdem.contact.walls.arguments import NearFacets, WallArguments, WallRecord, WallWork
 from pdem.contact.walls.due_facets import OF_WALLS, count_wall_step
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import reduce_worker_results
-from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, SIGNAL, ExchangeCalls
+from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, REQUEST, SIGNAL, ExchangeCalls
 from pdem.motion.integration import FINE, LOST, STALE
 from pdem.motion.planned_walls import Poses, largest_step
 from pdem.numerics.kernel_calls import ask_python, call_kernel, processor_clock
@@ -27,8 +36,8 @@ from pdem.numerics.kernels import inlined, uncounted_serial_kernel
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
-OUTCOME = 9
-TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, STATUS_AGREED = range(OUTCOME)
+OUTCOME = 10
+TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, STATUS_AGREED, BREAKS = range(OUTCOME)
 """Results of `take_steps`:
 
 =========================  ========================================================================================
@@ -40,6 +49,7 @@ TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, STATUS_AGRE
 `ENDED`                    contacts with walls that ended in the last step
 `FAILED`                   not 0 if a Python hook failed within the last step
 `STATUS_AGREED`            1 if ranks have agreed on the status of the next step, which needs attention in Python
+`BREAKS`                   1 if a particle breaks, see `pdem.contact.strength_watch`
 =========================  ========================================================================================
 """
 
@@ -73,7 +83,10 @@ def find_and_evaluate(
     call_kernel(walls.find, (tally, near, parameters, surface, found, work, now, before))
     call_kernel(walls.evaluate, (near, parameters, surface, motion, found, work, now, before))
     ended, deep = reduce_worker_results(WallWork(*work).seen)
-    if ended == 0 or not walls.keeps_account:
+    if ended == 0:
+        return ended, deep, 0
+    weaken_at_walls(near, work, before, walls.strengths)
+    if not walls.keeps_account:
         return ended, deep, 0
     add_ended_at_walls(limbs, walls.terms, walls.columns, near, work, before)
     pass_at_walls(near, work, before, walls.sink)
@@ -125,6 +138,7 @@ def evaluate_part(
         times[COUNTED] += add_ended(limbs, pairs.terms, Contacts(*contacts).ended, runs)
         listed = Candidates(*candidates)
         pass_at_pairs(runs, Contacts(*contacts).left, listed.lower, listed.higher, pairs.sink)
+        weaken_at_pairs(runs, Contacts(*contacts).left, listed.lower, listed.higher, pairs.strengths)
     outcome[DEEP_PAIR], outcome[CODE] = max(outcome[DEEP_PAIR], deep), max(outcome[CODE], code)
     return done
 
@@ -222,6 +236,7 @@ def note_status(status: Integers, outcome: Integers) -> None:
     status[MINE, LISTS] = min(outcome[CODE], STALE)
     told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
     status[MINE, ERRORS] += 1 if told else 0
+    status[MINE, REQUEST] = outcome[BREAKS]
 
 
 @inlined
@@ -240,7 +255,8 @@ def begin_among_ranks(ranks: ExchangeCalls, outcome: Integers, times: Integers) 
     call_kernel(ranks.agree, ranks.given)
     agreed = processor_clock()
     times[WAIT] += agreed - asked
-    told = (status[AGREED, LISTS] | status[AGREED, SIGNAL] | status[AGREED, ERRORS] | status[FAILURE, 0]) != 0
+    told = (status[AGREED, LISTS] | status[AGREED, SIGNAL] | status[AGREED, ERRORS] | status[AGREED, REQUEST]) != 0
+    told |= status[FAILURE, 0] != 0
     outcome[STATUS_AGREED] = 1 if told else 0
     if not told:
         call_kernel(ranks.begin_update, ranks.given)
@@ -274,7 +290,42 @@ def take_step(
         if not evaluate_ghost_pairs(pairs, limbs, outcome, times):
             return GHOST_PAIRS
     sum_remaining(pairs, outcome, times)
+    finish_strengths(pairs.evaluated[2], pairs.evaluated[3], outcome[TAKEN] + 1, pairs.strengths)
     return 0
+
+
+@inlined
+def finish_strengths(
+    chunks: tuple[Any, ...], contacts: tuple[Any, ...], step: int, strengths: tuple[Any, ...] | None
+) -> None:  # fmt: skip
+    """Apply the damage of the step with a number, and watch its contacts between particles."""
+    if strengths is not None:
+        s = Strengths(*strengths)
+        apply_damage(s)
+        watch_pairs(Chunks(*chunks), Contacts(*contacts), step, s)
+
+
+@inlined
+def watch_at_walls(walls: tuple[Any, ...] | None, outcome: Integers, strengths: tuple[Any, ...] | None) -> None:
+    """Watch the contacts with walls of the present step."""
+    if walls is not None:  # noqa: SIM102 (numba leaves out branches by single conditions)
+        if strengths is not None:
+            calls = WallCalls(*walls)
+            if calls.acts:
+                first, second = WallArguments(*calls.given).record
+                step, s = outcome[TAKEN] + 1, Strengths(*strengths)
+                if outcome[SWAPS] % 2 == 0:
+                    watch_walls(NearFacets(*calls.given[1]), WallRecord(*second), step, s)
+                else:
+                    watch_walls(NearFacets(*calls.given[1]), WallRecord(*first), step, s)
+
+
+@inlined
+def note_breakage(outcome: Integers, strengths: tuple[Any, ...] | None) -> None:
+    """Note whether a particle breaks in this step."""
+    if strengths is not None:
+        s = Strengths(*strengths)
+        outcome[BREAKS] |= s.asks & s.counts[BROKEN]
 
 
 @uncounted_serial_kernel
@@ -319,7 +370,9 @@ def take_steps(
         outcome[UNFINISHED] = take_step(of_pairs, ghosts, of_ranks, limbs, outcome, times)
         if outcome[UNFINISHED] != 0:
             break
+        watch_at_walls(walls, outcome, of_pairs.strengths)
+        note_breakage(outcome, of_pairs.strengths)
         outcome[TAKEN] += 1
-        told = outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
+        told = outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0 or outcome[BREAKS] > 0
         if outcome[FAILED] != 0 or (begin == 0 and of_ranks.agree == 0 and told):
             break

@@ -82,8 +82,9 @@ def no_tables(leaves: Booleans) -> tuple[PairRecords, ...]:
 MINE, AGREED, FAILURE = range(3)
 """Rows of `ExchangeCalls.status`: values of this rank, the largest values of all ranks, an error of MPI or 0."""
 
-LISTS, SIGNAL, ERRORS = range(3)
-"""Columns of `ExchangeCalls.status`: state of lists (`pdem.motion.integration.FINE`), stop signal, number of errors."""
+LISTS, SIGNAL, ERRORS, REQUEST = range(4)
+"""Columns of `ExchangeCalls.status`: state of lists (`pdem.motion.integration.FINE`), stop signal, number of errors,
+and 1 if a feature has to act at the end of the step that begins."""
 
 
 class ExchangeCalls(NamedTuple):
@@ -101,7 +102,7 @@ class ExchangeCalls(NamedTuple):
         Progresses messages between these two calls; may be called any number of times.
     given : tuple
         Arguments of each of these functions.
-    status : (3, 3) int64 array
+    status : (3, 4) int64 array
         See `MINE` and `LISTS`.
     """
 
@@ -114,9 +115,14 @@ class ExchangeCalls(NamedTuple):
     status: Integers
 
 
+def new_status() -> Integers:
+    """Return an array for the status of ranks, see `ExchangeCalls`; zeros."""
+    return np.zeros((3, 4), np.int64)
+
+
 def calls_without() -> ExchangeCalls:
     """Return calls of the same types for a single rank: all addresses are 0, and nothing is called."""
-    status, whole, rows = np.zeros((3, 3), np.int64), np.zeros(0, np.int64), np.zeros((0, PACKED))
+    status, whole, rows = new_status(), np.zeros(0, np.int64), np.zeros((0, PACKED))
     return ExchangeCalls(0, 0, 0, 0, 0, (0, status, whole, rows, whole, rows), status)
 
 
@@ -254,7 +260,7 @@ class Exchange(Group, Protocol):
         ...
 
     def agree(self, mine: Integers) -> Integers:
-        """Return the largest of each of three numbers over the ranks; other ranks may call `ExchangeCalls`."""
+        """Return the largest of each of four numbers over the ranks; other ranks may call `ExchangeCalls`."""
         ...
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:

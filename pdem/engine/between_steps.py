@@ -41,6 +41,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             following = system.progress.step + (begun is None)
             keep = system.contacts.keeps_forces and following == looked_at
             requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
+            stop = min(stop, system.features.requested_step)
         act(system, phases)
     system.follow_box()
     if not requested:

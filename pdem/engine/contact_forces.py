@@ -13,6 +13,7 @@ from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.contact.step_calls import PairCalls, PythonHooks, WallCalls
 from pdem.contact.steps import (
+    BREAKS,
     CODE,
     COUNTED,
     DEEP_PAIR,
@@ -34,6 +35,7 @@ from pdem.contact.steps import (
     WALLS,
     take_steps,
 )
+from pdem.contact.strength_watch import BROKEN, Strengths, finish_step_of_strengths, watch_walls_of_step
 from pdem.contact.walls.due_facets import OF_WALLS
 from pdem.containers.exchange import AGREED, calls_without
 from pdem.engine.blow_up import PAIR_OVERLAP, WALL_OVERLAP
@@ -91,7 +93,7 @@ def compute_contact_forces(
     evaluate_forces(system, step.dt, phases, waits=same_lists)
     begin_box_sums(system)
     system.progress.begin_forces(ahead=ahead)
-    contacts = ContactSteps(system, phases, at_rest=at_rest, ahead=ahead)
+    contacts = ContactSteps(system, phases, system.progress.step - 1, at_rest=at_rest, ahead=ahead)
     contacts.take(1, updates=same_lists and system.exchange.size > 1)
     code = max(contacts.code, finish_carried(system, contacts.kick))
     system.progress.end_forces(code if ahead else None)
@@ -112,6 +114,8 @@ class ContactSteps:
         State of this rank.
     phases : Phases
         The stopwatch.
+    step : int
+        The step before the first one.
     at_rest : bool
         Whether forces are computed only, and nothing moves.
     ahead : bool
@@ -128,7 +132,7 @@ class ContactSteps:
     """
 
     def __init__(
-        self, system: System, phases: Phases, *, ahead: bool, at_rest: bool = False,
+        self, system: System, phases: Phases, step: int, *, ahead: bool, at_rest: bool = False,
         ranks: ExchangeCalls | None = None, planned: PlannedWalls | None = None,
     ) -> None:  # fmt: skip
         self._system, self._phases = system, phases
@@ -145,6 +149,7 @@ class ContactSteps:
         if system.box.moving is not None and ahead:
             self._have_own_box()
         system.contacts.pass_losses_to(_loss_sink(system))
+        system.contacts.watch_strengths(_strengths(system, step))
         self._walls, self._pairs = self._wall_calls(), self._pair_calls()
 
     def _have_own_box(self) -> None:
@@ -247,6 +252,9 @@ class ContactSteps:
         system.contacts.ended_energies.count(int(times[COUNTED]))
         times[:] = 0
         record_overlap_error(system, int(outcome[DEEP_PAIR]))
+        if outcome[BREAKS]:
+            system.progress.request_event()
+            outcome[BREAKS] = 0
         self._note_walls()
         if system.features.pair_watchers:
             runs = self._pairs.evaluated[0]
@@ -296,6 +304,23 @@ class ContactSteps:
             record_overlap_error(system, deep)
         last = pairs.finish(system.particles, self.kick)
         self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
+        self._watch_strengths()
+
+    def _watch_strengths(self) -> None:
+        """Apply the damage of a step that Python has finished, and watch its contacts."""
+        if (strengths := self._pairs.strengths) is None:
+            return
+        storage = self._system.contacts.pairs.storage
+        finished = self.taken + 1
+        finish_step_of_strengths(tuple(storage.chunks), tuple(storage.contacts), finished, strengths)
+        if (walls := self._system.contacts.walls) is not None:
+            evaluated = walls.evaluated(
+                self._system.contacts.pairs.packed(self._system.particles.count), len(self._parameters.density)
+            )
+            watch_walls_of_step(tuple(evaluated.near), tuple(evaluated.now), finished, strengths)
+        s = Strengths(*strengths)
+        if s.asks and s.counts[BROKEN]:
+            self._system.progress.request_event()
 
     def _wall_calls(self) -> tuple[Any, ...] | None:
         """Return the arguments of `take_steps` for contacts with walls, None without walls."""
@@ -318,7 +343,7 @@ class ContactSteps:
         place, row, poses, places = self._wall_moves()
         return tuple(WallCalls(
             contacts.is_near, find, evaluate, tuple(given), contacts.law.has_ledger, *contacts.accounts,
-            place, row, poses, places, self._system.contacts.pairs.sink,
+            place, row, poses, places, self._system.contacts.pairs.sink, self._system.contacts.pairs.strengths,
         ))  # fmt: skip
 
     def _wall_moves(self) -> tuple[Any, int, tuple[Any, ...], tuple[Any, ...]]:
@@ -340,7 +365,7 @@ class ContactSteps:
             pairs.calls = call_of(pairs.kernel, evaluated), call_of(sum_forces, summed)
         return PairCalls(
             *pairs.calls, evaluated, summed, pairs.late_schedule, rows, storage.inner_number, storage.number,
-            storage.reserve, storage.forces.any_persistent, pairs.terms, pairs.sink,
+            storage.reserve, storage.forces.any_persistent, pairs.terms, pairs.sink, pairs.strengths,
         )  # fmt: skip
 
 
@@ -350,6 +375,12 @@ def _loss_sink(system: System) -> tuple[Any, ...] | None:
         return None
     sinks = (one.loss_sink(system) for one in system.features.loss_takers)
     return next((tuple(sink) for sink in sinks if sink is not None), None)
+
+
+def _strengths(system: System, step: int) -> tuple[Any, ...] | None:
+    """Return the strengths of particles before steps as a plain tuple; None if nothing breaks."""
+    found = (one.strengths(system) for one in system.features.breaking)
+    return next((tuple(one._replace(step=step)) for one in found if one is not None), None)
 
 
 def _kick(system: System, dt: float, *, ahead: bool) -> Kick:

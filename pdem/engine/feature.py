@@ -6,12 +6,10 @@ a room of its own in `pdem/features` and a line in `pdem.features.registry`; the
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER
-from pdem.engine.views.acting_contacts import acting_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,37 +20,25 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.losses import LossSink
+    from pdem.contact.strength_watch import Strengths
     from pdem.contact.walls.storage import Evaluated
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.detection.neighbours import NearPairs
     from pdem.engine.box.feature_stress import BoxForces
     from pdem.engine.energy_terms import EnergyTerm
     from pdem.engine.id_pairs.pairs_by_id import PairTable
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
-    from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.engine.views.conducting_pairs import ConductingPairs
     from pdem.engine.views.pair_forces import PairForces
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.foundation.fields import Field
     from pdem.numerics.sums import ExactSums
 
     Columns = Mapping[str, NDArray[Any]]
     Groups = dict[str, dict[str, NDArray[Any]]]
-
-
-class SeriesLine:
-    """Results that several features share for one line of the series, computed at the first access."""
-
-    def __init__(self, system: System, loads: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        self._system = system
-        self.loads = {} if loads is None else loads
-        """Loads of walls in the present step, see `pdem.engine.walls.wall_output.loads_of_walls`."""
-
-    @cached_property
-    def contacts(self) -> ActingContacts:
-        """The acting contacts of this rank. Collective."""
-        return acting_contacts(self._system)
 
 
 class Feature:
@@ -70,6 +56,8 @@ class Feature:
         Whether its events happen in stages in which nothing moves.
     receives_losses : bool
         Whether it has a `loss_sink`.
+    watches_strengths : bool
+        Whether it has `strengths`, and events that contacts request.
     tables : tuple of StateTable
         Its groups of a checkpoint.
     energy_terms : tuple of EnergyTerm
@@ -87,6 +75,7 @@ class Feature:
     needs_forces: ClassVar[bool] = True
     acts_when_frozen: ClassVar[bool] = True
     receives_losses: ClassVar[bool] = False
+    watches_strengths: ClassVar[bool] = False
     tables: ClassVar[tuple[StateTable, ...]] = ()
     energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
@@ -252,8 +241,10 @@ class Feature:
         """Its tables of pairs of particles by ids, constant during a run, see `pdem.engine.id_pairs`."""
         return ()
 
-    def new_contacts(self, system: System) -> PairRecords | None:
+    def new_contacts(self, system: System, near: NearPairs) -> PairRecords | None:
         """Return contacts between particles that begin with the lists that are being built, once; None for none.
+
+        `near` are the pairs of rows that may touch.
 
         Both ranks of a contact return it. It ends at once if its particles are no candidates for contact.
         """
@@ -316,6 +307,16 @@ class Feature:
         Asked before steps, in cases with a law that passes losses on (`pdem.contact.losses`). None before it is loaded.
         """
         return None
+
+    def strengths(self, system: System) -> Strengths | None:
+        """Return the strengths of owned particles before steps, of one feature at most; None before they are loaded."""
+        return None
+
+    def request(self, step: int) -> None:
+        """Plan an event at a step at the earliest: a contact has reached a strength before it. The same on all ranks.
+
+        `next_step` is then the step of the event.
+        """
 
     def conducting_pairs(self, system: System) -> ConductingPairs | None:
         """Return pairs of particles that conduct heat besides their contact, on all ranks with one of both."""

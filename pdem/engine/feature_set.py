@@ -32,6 +32,8 @@ class Turn(IntEnum):
     """The conditions of the present stage are checked."""
     COUNT = 60
     """Particles are counted and removed."""
+    BREAK = 65
+    """Particles are replaced by fragments."""
     INSERT = 70
     """Particles are inserted."""
     DEFORM = 80
@@ -96,6 +98,8 @@ class Features:
         """Features with forces that are added to contact forces."""
         self.loss_takers = tuple(one for one in self._all if one.receives_losses)
         """Features that receive what contacts lose until they end."""
+        self.breaking = tuple(one for one in self._all if one.watches_strengths)
+        """Features whose events contacts request."""
         self.row_keys = row_keys(self._all)
         """Columns that sort the rows of distributed groups."""
 
@@ -123,6 +127,11 @@ class Features:
     def in_two_passes(self) -> bool:
         """Whether the end of a step and the begin of the next are two passes, since features act in between."""
         return bool(self.kicking or self.drifting or self.forcing)
+
+    @property
+    def requested_step(self) -> int:
+        """Step of the next event that contacts have requested; `NEVER` without one."""
+        return min((one.next_step for one in self.breaking), default=NEVER)
 
     def named(self, name: str) -> Any:
         """Return the feature with a name."""

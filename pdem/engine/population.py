@@ -38,16 +38,17 @@ RENEWAL_SHARE = 0.2
 """Inserted and removed particles, over all particles, after which the levels of the grid are chosen again."""
 
 
-def remove_particles(system: System, ids: Integers) -> Records:
+def remove_particles(system: System, ids: Integers, contacts: Records | None = None) -> Records:
     """Remove particles of this rank by id; return the remaining contacts. Collective.
 
-    A cluster is removed with all of its members. Energies of removed particles, and elastic energies of their contacts,
-    are added to ``outflow``; the contacts end. Lists have to be rebuilt.
+    `contacts` are the present contacts of this rank, if the caller has them already. A cluster is removed with all of
+    its members. Energies of removed particles, and elastic energies of their contacts, are added to ``outflow``; the
+    contacts end. Lists have to be rebuilt.
     """
     own = system.particles
     ids = ids if system.clusters is None else whole_clusters(own, ids)
     removed = system.exchange.known_ids(ids)
-    pairs, walls = system.contacts.records()
+    pairs, walls = system.contacts.records() if contacts is None else contacts
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
     wall_contact_ends = np.isin(walls.id, removed)
     ended = pairs.take(pair_ends), walls.take(wall_contact_ends)
@@ -113,11 +114,16 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
     Amounts that contacts exchange (`pdem.engine.quantum_field`) are rounded down to whole quanta.
     Rank 0 owns the particles until they migrate. Lists have to be rebuilt.
     """
+    records = system.contacts.records()
+    return add_particles(system, columns), records
+
+
+def add_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> Integers:
+    """Insert particles as `insert_particles`; return their ids. Lists have to be rebuilt with present contacts."""
     numbers = numbers_of_members(system.case, columns)
     total = int(numbers.sum())
     ids = system.progress.issue_ids(total) + np.cumsum(numbers) - numbers
     system.lists.count_change(total)
-    records = system.contacts.records()
     if system.exchange.rank == 0:
         given = with_members(system.case, {**columns, "id": ids})
         count = len(given["id"])
@@ -132,7 +138,7 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
         for name, values in energies_of_features(system, new):
             system.contacts.ended_energies.add(_term_after(system.features, name), -values)
         own.replace({name: np.concatenate((own[name], new[name])) for name in own.fields})
-    return ids, records
+    return ids
 
 
 def renew_levels_if_due(system: System) -> None:

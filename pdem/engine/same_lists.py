@@ -15,12 +15,12 @@ from pdem.engine.clusters.carried_particles import finish_carried
 from pdem.engine.contact_forces import ContactSteps
 from pdem.engine.step import (
     StepStart,
-    allreduce_status_or_stop,
+    agree_on_start,
     check_drift,
     drift_and_move_walls,
     facets_are_stale,
+    start_by,
     status_of,
-    status_or_stop,
     tune_threads,
     update_ghosts,
 )
@@ -61,7 +61,10 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
     """Take steps as `advance_with_same_lists`, without Python within steps; ranks exchange status by these calls."""
     alone, walls = system.exchange.size == 1, _walls_with_plan(system.walls)
     while not alone or not (
-        system.progress.pending_drift or system.progress.errors or system.progress.stop_requested()
+        system.progress.pending_drift
+        or system.progress.errors
+        or system.progress.stop_requested()
+        or system.progress.event_requested
     ):
         most = min(
             system.progress.steps_at_a_time,
@@ -75,7 +78,7 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
         begin = time.perf_counter()
         ranks.status[MINE] = status_of(system.progress, FINE)
         planned = None if walls is None else walls.planned
-        contacts = ContactSteps(system, phases, ahead=True, ranks=ranks, planned=planned)
+        contacts = ContactSteps(system, phases, system.progress.step, ahead=True, ranks=ranks, planned=planned)
         taken = contacts.take(most, updates=not alone)
         system.progress.advance(taken)
         if taken:
@@ -100,7 +103,7 @@ def _begun(system: System, agreed: Integers) -> StepStart:
         check_drift(system, system.progress.pending_drift)
     if _walls_with_plan(system.walls) is not None:
         move_walls(system)
-    return StepStart(*status_or_stop(system, agreed))
+    return start_by(system, agreed)
 
 
 def _walls_with_plan(walls: MovingWalls | None) -> MovingWalls | None:
@@ -124,11 +127,11 @@ class _StepsWithPython:
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.progress.step < last:
             end_box_sums(system.box)
-            contacts = ContactSteps(system, self._phases, ahead=True, ranks=self._ranks)
+            contacts = ContactSteps(system, self._phases, system.progress.step, ahead=True, ranks=self._ranks)
             self._contacts = contacts
             taken = contacts.take(last - system.progress.step, updates=system.exchange.size > 1, begin=begin)
             if contacts.agreed is not None:
-                self._begun = StepStart(*status_or_stop(system, contacts.agreed))
+                self._begun = start_by(system, contacts.agreed)
             if self._begun is None and taken:
                 self._note_step(contacts)
             if not taken:
@@ -152,7 +155,7 @@ class _StepsWithPython:
         stale, alone = drift_and_move_walls(system, self._phases), facets_are_stale(system.contacts, system.lists)
         contacts.note_wall_step()
         if self._ranks is None or alone:
-            self._begun = StepStart(*allreduce_status_or_stop(system, stale))
+            self._begun = agree_on_start(system, stale)
             self._phases.lap("wait")
             if alone or any(self._begun):
                 return 1

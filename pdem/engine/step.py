@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
+from pdem.containers.exchange import ERRORS, LISTS, REQUEST, SIGNAL
 from pdem.detection.walls.facets_of_images import images_across_sides
 from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.engine.box.steps import change_box, lists_in_box
@@ -47,10 +47,13 @@ class StepStart(NamedTuple):
         Number of a stop signal, or 0.
     stale : int
         `FINE`, or `STALE` on any rank.
+    event : int
+        1 if contacts have requested an event of a feature, which ranks have agreed on.
     """
 
     requested: int
     stale: int
+    event: int = 0
 
 
 def advance(
@@ -67,7 +70,7 @@ def advance(
     BlowUpError
         On all ranks, if any of them recorded an error in this step or at the end of the last.
     """
-    requested, stale = begin_step(system, phases) if begun is None else begun
+    requested, stale, _ = begin_step(system, phases) if begun is None else begun
     if stale:
         sync_columns(system)
         detect(system, phases)
@@ -77,6 +80,8 @@ def advance(
         phases.lap("detect facets")
     # features act between the end of a step and the begin of the next
     ahead = ahead and not requested and not system.features.in_two_passes
+    is_requested = system.progress.step >= system.features.requested_step
+    ahead, keep = ahead and not is_requested, keep or is_requested
     compute_contact_forces(system, phases, same_lists=not stale, ahead=ahead, keep=keep)
     tune_threads(system.progress, system.tuners, phases)
     return requested
@@ -90,7 +95,7 @@ def begin_step(system: System, phases: Phases) -> StepStart:
     BlowUpError
         On all ranks, if any of them has recorded an error.
     """
-    begun = StepStart(*allreduce_status_or_stop(system, drift_and_move_walls(system, phases)))
+    begun = agree_on_start(system, drift_and_move_walls(system, phases))
     phases.lap("wait")
     return begun
 
@@ -178,9 +183,38 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     return status_or_stop(system, system.exchange.agree(status_of(system.progress, stale)))
 
 
+def agree_on_start(system: System, stale: int) -> StepStart:
+    """All-reduce the status of ranks at the begin of a step, with the state of lists of this rank. Collective.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks, if any of them has recorded an error.
+    """
+    return start_by(system, system.exchange.agree(status_of(system.progress, stale)))
+
+
+def start_by(system: System, largest: Integers) -> StepStart:
+    """Return the begin of the present step from the all-reduced status; plan an event that contacts have requested.
+
+    Between two steps such a request waits, so that the step of its event does not depend on outputs.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks, if any of them has recorded an error.
+    """
+    requested, stale = status_or_stop(system, largest)
+    if largest[REQUEST]:
+        system.progress.request_event(requested=False)
+        for feature in system.features.breaking:
+            feature.request(system.progress.step)
+    return StepStart(requested, stale, int(largest[REQUEST]))
+
+
 def status_of(progress: RunProgress, stale: int) -> Integers:
-    """Return the status of this rank at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
-    return np.array([stale, progress.stop_requested(), len(progress.errors)], np.int64)
+    """Return the status of this rank at the begin of a step (4,), see `pdem.containers.exchange.LISTS`."""
+    return np.array([stale, progress.stop_requested(), len(progress.errors), progress.event_requested], np.int64)
 
 
 def status_or_stop(system: System, largest: Integers) -> tuple[int, int]:
@@ -284,7 +318,7 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
     )
     leave_out_pairs(system, near)
     for feature in system.features:
-        if (begun := feature.new_contacts(system)) is not None:
+        if (begun := feature.new_contacts(system, near)) is not None:
             system.contacts.pairs.add(begun, particles)
     system.contacts.pairs.take_candidates(near, particles, system.contacts.ended_energies)
     phases.lap("detect")

@@ -8,6 +8,7 @@ from pdem.engine import state
 from pdem.engine.energy_terms import EnergyTerms
 from pdem.engine.feature_set import fields_in, observing, row_keys
 from pdem.features.bonds.feature import Bonds
+from pdem.features.breakage.feature import Breakage
 from pdem.features.collisions.feature import Collisions
 from pdem.features.contact_ends.feature import EndedContacts
 from pdem.features.deforming_box.feature import DeformingBox
@@ -46,6 +47,7 @@ FEATURES: tuple[type[Feature], ...] = (
     Liquid,
     Bonds,
     HeatFeature,
+    Breakage,
     StageEnds,
     ChangingGravity,
     Observers,

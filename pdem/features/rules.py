@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pdem.features.bonds.rules import bond_problems
+from pdem.features.breakage.rules import breakage_problems
 from pdem.features.collisions.rules import collision_problems
 from pdem.features.external_forces.rules import force_problems
 from pdem.features.fields.rules import field_problems
@@ -18,5 +19,6 @@ RULES = (
     force_problems,
     bond_problems,
     heat_problems,
+    breakage_problems,
 )
 """Functions of a case that yield problems; insertions and wear are checked group by group and wall by wall."""

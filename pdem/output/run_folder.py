@@ -35,13 +35,16 @@ PICTURE_FILE = "picture.png"
 LAW_FILES = ("laws.md", "laws.json", "laws.png")
 """Names of the report on the contact laws of a run: a page, its numbers, a picture. `remove_run` removes them, too."""
 
-EVENT_FILES = COLLISION_FILE, BREAKS_FILE, FRAGMENT_FILE = "collisions.csv", "breaks.csv", "fragments.csv"
-"""Numbers of collisions by their energy, bonds that have broken from the start of a run on, and the last fragments."""
+EVENT_FILES = COLLISION_FILE, BREAKS_FILE, FRAGMENT_FILE, BREAKAGE_FILE = (
+    "collisions.csv", "breaks.csv", "fragments.csv", "breakage.csv"
+)  # fmt: skip
+"""Numbers of collisions by their energy, bonds that have broken from the start of a run on, the last fragments of
+bonded particles, and particles that have been replaced by fragments."""
 
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions|breaks|fragments)\.csv|status\.json)(\.\d+)?\.tmp|"
+    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions|breaks|fragments|breakage)\.csv|status\.json)(\.\d+)?\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))}|fields-.*\.vtkhdf)\.torn-\d+"
 )
 

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.cases import state_of
 from helpers.inlets import BOX, DISC, case_of, inlet
-from pdem.engine.feature import SeriesLine
+from pdem.engine.views.series_line import SeriesLine
 from pdem.features.insertions.feature import Insertions
 from pdem.features.sensors.feature import Sensors
 from pdem.features.sensors.report import line_values

@@ -30,14 +30,23 @@ def largest_given_radius(case: CaseData) -> float:
 
 
 def smallest_radii(case: CaseData) -> dict[str, float]:
-    """Return the smallest radius of the moving particles of each material [m].
+    """Return the smallest radius of the moving particles of each material and of their fragments [m].
 
     Raises
     ------
     CaseError
         If a file of particles cannot be read.
     """
-    return {name: min(smallest for smallest, _ in ends) for name, ends in _radii(case, moving=True).items()}
+    return {
+        name: min(least_fragment(case, name), *(smallest for smallest, _ in ends))
+        for name, ends in _radii(case, moving=True).items()
+    }
+
+
+def least_fragment(case: CaseData, material: str) -> float:
+    """Return the radius of the smallest fragments of a material [m], infinite if it does not break."""
+    breakage = case.materials[material].breakage
+    return math.inf if breakage is None else breakage.smallest
 
 
 def largest_radii(case: CaseData) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from pdem.case.sections.base import NotNegative, Positive, Section, entry
+from pdem.case.sections.breakage import MaterialBreakage
 from pdem.case.sections.thermal import MaterialHeat
 from pdem.contact.law.models import LAWS
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Material(MaterialHeat, Section):
+class Material(MaterialHeat, MaterialBreakage, Section):
     """``[materials.NAME]``: a material of particles and walls."""
 
     density: Positive | None = entry("Density in kg/m^3; needed for particles only.", default=None, unit="kg/m^3")

@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from pdem.case.sections.base import BRANCH, Section, entry
+from pdem.case.sections.breakage import BreakageLimits
 from pdem.case.sections.flat_walls import BladeWall, BoxWall, ChuteWall, PlaneWall
 from pdem.case.sections.general import (
     OUTPUT_SHARES,
@@ -99,6 +100,7 @@ class CaseData(Section):
         "Bonds between spheres by name, from the start of the run on.", default_factory=dict
     )
     heat: Heat | None = entry("Temperatures of particles, and their exchange of heat.", default=None)
+    breakage: BreakageLimits | None = entry("Limits of the breakage of spheres.", default=None)
     motions: dict[str, MovingFrame] = entry(
         "Motions by name, which carry walls and other motions.", default_factory=dict
     )

@@ -185,6 +185,15 @@ so that it is 0 once they have been apart: no force jumps and no energy appears.
 PASSED_LOSS = HistoryColumn("passed_loss", "J")
 """Part of the energy lost in a contact that its bodies have received as heat, see `pdem.contact.losses`."""
 
+STRAIN_ENERGY = HistoryColumn("strain_energy", "J")
+"""Elastic energy of the normal force of a contact at present."""
+
+LARGEST_ENERGY = HistoryColumn("largest_energy", "J")
+"""Largest strain energy of a contact since it began."""
+
+LARGEST_FORCE = HistoryColumn("largest_force", "N")
+"""Largest normal force of a contact since it began."""
+
 EXCHANGE_REST = HistoryColumn("exchange_rest", "J")
 """Energy that a contact has still to exchange between its bodies: less than one quantum."""
 

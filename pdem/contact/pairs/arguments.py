@@ -98,9 +98,10 @@ class Contacts(NamedTuple):
         Forces and torques of contacts by force index, see `pdem.contact.pairs.layout.force_row_of`.
     ended : (accounts, workers * ENDS) array
         Accounts of contacts that ended in the present runs; worker w writes from ``w * ENDS`` on.
-    left : (2, workers * ENDS) array
-        Candidates of these contacts, including contacts that another rank counts, and the loss that their particles
-        have not received yet [J]; empty unless particles receive losses.
+    left : (3, workers * ENDS) array
+        Candidates of these contacts, including contacts that another rank counts; the loss that their particles have
+        not received yet [J]; the largest energy of the contact [J]. Empty unless
+        `pdem.contact.losses.leaves_at_end`.
     width : int
         Columns of a history.
     """

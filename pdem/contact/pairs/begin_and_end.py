@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.losses import left_loss_of
+from pdem.contact.law.parts import LARGEST_ENERGY, REFERENCE_OVERLAP
+from pdem.contact.losses import leaves_at_end, left_loss_of
 from pdem.contact.pairs.history import begin_history, history_of, move_history
 from pdem.contact.pairs.history_kernels import (
     SPARE,
@@ -14,7 +15,7 @@ from pdem.contact.pairs.history_kernels import (
     name_contact,
     write_in_chunk,
 )
-from pdem.contact.pairs.layout import BLOCK, STATE
+from pdem.contact.pairs.layout import BLOCK, OVERLAP_END, RADIUS_I, RADIUS_J, STATE
 from pdem.contact.pairs.runs import FREE_FORCE, FREE_FORCE_END, FREE_HISTORY, FREE_HISTORY_END
 from pdem.contact.pairs.stages import APART, TOO_DEEP
 from pdem.contact.pairs.stretched import lasts_of, ruptures_of
@@ -127,7 +128,9 @@ def begin_contacts(chunk: int, place: int, new: int, lists: Lists) -> int:
 def contact_end_of(law: ContactLaw) -> Any:
     """Make the function that ends contacts of a block if particles separated, unless the law continues the contact."""
     lasts, ruptures, tells = lasts_of(law), ruptures_of(law), law.tells_ends
-    passes_losses, left_of = law.passes_losses, left_loss_of(law, BLOCK)
+    leaves, left_of = leaves_at_end(law), left_loss_of(law, BLOCK)
+    has_reference, reference = law.has(REFERENCE_OVERLAP.name), BLOCK * law.place(REFERENCE_OVERLAP.name)
+    has_largest, largest = law.has(LARGEST_ENERGY.name), BLOCK * law.place(LARGEST_ENERGY.name)
 
     @inlined_closure
     def end_contacts(
@@ -136,8 +139,8 @@ def contact_end_of(law: ContactLaw) -> Any:
     ) -> tuple[int, int, int]:  # fmt: skip
         """End contacts of a chunk, from its contact `block` on, if particles separated and the law does not continue.
 
-        Accounts of ended contacts are written from the first of two `places` on, losses that particles have still to
-        receive from the second one on. The candidate of a contact that ruptured has all bits inverted, if the law
+        Accounts of ended contacts are written from the first of two `places` on, `Contacts.left` from the second one
+        on. The candidate of a contact that ruptured has all bits inverted, if the law
         distinguishes these. Returns the number of ended contacts, the number of accounts, and one
         more than a candidate that overlaps too much, or 0.
         """
@@ -150,18 +153,23 @@ def contact_end_of(law: ContactLaw) -> Any:
         for c in range(min(BLOCK, before - block) - 1, -1, -1):
             state, h = work[offset(at, c) + STATE], begin + block + c
             k = contacts.candidate[h]
-            deep = max(deep, k + 1 if state == TOO_DEEP else 0)
+            too_deep = state == TOO_DEEP
+            if has_reference and too_deep:  # an overlap without force does not count
+                w = offset(at, c)
+                beyond = work[w + OVERLAP_END] - contacts.history[history_of(h, contacts.width) + reference]
+                too_deep = beyond > parameters.largest_overlap * min(work[w + RADIUS_I], work[w + RADIUS_J])
+            deep = max(deep, k + 1 if too_deep else 0)
             if state == APART and not lasts(k, h, candidates, contacts.history, parameters, packed):
                 if candidates.lower[k] < candidates.owned:
                     note_ended(place + noted, k, h, contacts)
                     if tells and ruptures(k, h, candidates, contacts.history, parameters, packed):
                         contacts.ended[len(contacts.ended) - 1, place + noted] = -1 - k
                     noted += 1
-                if passes_losses:
-                    contacts.left[0, left_place + before - count] = k
-                    contacts.left[1, left_place + before - count] = left_of(
-                        contacts.history, history_of(h, contacts.width)
-                    )
+                if leaves:
+                    to, at_history = left_place + before - count, history_of(h, contacts.width)
+                    contacts.left[0, to], contacts.left[1, to] = k, left_of(contacts.history, at_history)
+                    if has_largest:
+                        contacts.left[2, to] = contacts.history[at_history + largest]
                 count -= 1
                 end_contact(k, h, begin + count, behind, candidates, contacts, lists.rows)
         chunks.contacts[chunk] = count

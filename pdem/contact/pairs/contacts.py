@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.dissipation import add_dissipated, terms_of_accounts
-from pdem.contact.losses import pass_pair_losses
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, Views, parameters_of
@@ -18,6 +17,7 @@ from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
 from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
+from pdem.contact.strength_watch import leave_to_bodies
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
 from pdem.detection.id_table import indexed
@@ -96,6 +96,7 @@ class PairContacts(PairReadings):
         self._views: Views | None = None
         self.calls: tuple[Call, Call] | None = None
         self.sink: tuple[Any, ...] | None = None
+        self.strengths: tuple[Any, ...] | None = None
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor, self._number = np.empty(0, np.int32), np.empty(0, np.int32)
         self._carried, self._touching = CarriedPairs(), np.empty(0, np.int32)
@@ -297,20 +298,20 @@ class PairContacts(PairReadings):
                 ended.count(add_ended(ended.limbs, self.terms, self.storage.ended, runs))
                 for watcher in self.watchers:
                     self.show_ended(runs, watcher)
-                pass_pair_losses(runs, self.storage.left, self.lower, self.higher, self.sink)
+                leave_to_bodies(runs, self.storage.left, self.lower, self.higher, self.sink, self.strengths)
             if not done:
                 self.storage.resume()
         return deepest, code
 
     def show_ended(self, runs: Integers, watcher: EndWatcher) -> None:
-        """Let somebody count the contacts that have ended in runs."""
+        """Let a watcher count the contacts that have ended in runs."""
         watcher.count_pairs(runs, self.storage.ended, (self.lower, self.higher), self._packed)
 
     def arguments(
         self, runs: Integers, ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the arguments of the kernel for runs."""
-        views, storage = self._kernel_views(particles), self.storage
+        views, storage = self.kernel_views(particles), self.storage
         return (
             runs, views.candidates, tuple(storage.chunks), tuple(storage.contacts), views.rows,
             views.late if ghosts else views.early, tuple(parameters), tuple(kick), views.particles, storage.work,
@@ -322,7 +323,7 @@ class PairContacts(PairReadings):
         assert self._views is not None
         return self._views.late
 
-    def _kernel_views(self, particles: Particles) -> Views:
+    def kernel_views(self, particles: Particles) -> Views:
         """Return the arguments of kernels that stay the same until new lists are made."""
         if self._views is None:
             column = particles.column
@@ -341,16 +342,15 @@ class PairContacts(PairReadings):
 
         Returns the largest code of these particles, as `evaluate` does.
         """
-        arguments = self.remaining(particles, kick)
-        if not len(arguments[1]):
+        if not len((arguments := self.remaining(particles, kick))[1]):
             return FINE
         sum_forces(*arguments)
         return max(arguments[0].tolist())
 
     def remaining(self, particles: Particles, kick: Kick) -> tuple[Any, ...]:
         """Return the arguments of `sum_forces` for the particles that are summed at the end of a step."""
-        chunk, views = self.storage.inner_number, self._kernel_views(particles)
-        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
+        chunk, views = self.storage.inner_number, self.kernel_views(particles)
+        deferred = self._complete[slice(*self._complete_begin[chunk : chunk + 2])]
         return (
             np.zeros(self.workers, np.int64), deferred, views.rows, views.candidates, self.storage.forces.forces,
             tuple(kick), views.particles, self.storage.work,
@@ -358,7 +358,7 @@ class PairContacts(PairReadings):
 
     def carried_loads(self, particles: Particles, kick: Kick) -> Loads:
         """Return the forces on the particles that are not kicked, as a function that sums them when called."""
-        views = self._kernel_views(particles)
+        views = self.kernel_views(particles)
         arguments = views.rows, views.candidates, self.storage.forces.forces, tuple(kick)
         return Loads(lambda: sum_carried(self.held.owned, *arguments, views.particles), arguments)
 

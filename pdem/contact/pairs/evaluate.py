@@ -33,8 +33,9 @@ from pdem.contact.pairs.box_sums import box_sums_of
 from pdem.contact.pairs.due_candidates import find_waits, gather_positions, list_due, list_new, list_of, path_of
 from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history_kernels import chunk_range
+from pdem.contact.pairs.largest_energy import strain_energy_of
 from pdem.contact.pairs.law_stages import stages_of
-from pdem.contact.pairs.layout import BLOCK, WORK, history_place
+from pdem.contact.pairs.layout import BLOCK, OVERLAP_END, WORK, history_place
 from pdem.contact.pairs.runs import BEGIN, CODE, DEEP, END, ENDED, ENDED_IN_ALL, STOP, WORKER
 from pdem.contact.pairs.stages import (
     NO_MATERIALS,
@@ -130,6 +131,7 @@ def blocks_of(due: int, contacts: int) -> int:
 def evaluation_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of a block of contacts, stage by stage, after the first stage."""
     stages, coefficients, clusters = stages_of(law), law.width, law.has_clusters
+    write_energies = strain_energy_of(law, int(OVERLAP_END))
     counts_box_work, (width, column) = law.has(BOX_WORK), (law.columns, history_place(law.place(BOX_WORK)))
     deforms, add_box_sums = law.deforms, box_sums_of(law)
 
@@ -149,6 +151,7 @@ def evaluation_of(law: ContactLaw) -> Any:
         if contact_kinematics(at, many, parameters, materials, work) > 0:
             materials = gather_coefficients(at, many, coefficients, parameters.coefficients, work)
         stages(at, h, many, step, work, contacts.history)
+        write_energies(at, h, many, work, contacts.history)
         if counts_box_work:
             add_box_work(at, h, many, parameters, work, (contacts.history, width, column))
         if deforms and len(parameters.limbs) > 0:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.losses import leaves_at_end
 from pdem.contact.pairs import history_kernels as kernels
 from pdem.contact.pairs.arguments import Chunks, Contacts
 from pdem.contact.pairs.begin_and_end import ENDS
@@ -57,8 +58,8 @@ class HistoryStorage:
         Candidate of each history index.
     ended : (accounts + 1, workers * ENDS) array
         Accounts of contacts that ended in the last evaluation, and their candidates.
-    left : (2, workers * ENDS) array
-        Losses that the particles of these contacts have still to receive, see `pdem.contact.pairs.arguments.Contacts`.
+    left : (3, workers * ENDS) array
+        What particles receive of contacts that end, see `pdem.contact.pairs.arguments.Contacts`.
     """
 
     def __init__(self, law: ContactLaw) -> None:
@@ -69,11 +70,8 @@ class HistoryStorage:
         self.candidate, self._lower, self._higher = (np.zeros(0, np.int32) for _ in range(3))
         self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self.ended, self.left, self._passes_losses = (
-            np.zeros((self._accounts + 1, 0)),
-            np.zeros((2, 0)),
-            law.passes_losses,
-        )
+        self.ended, self.left = np.zeros((self._accounts + 1, 0)), np.zeros((3, 0))
+        self._leaves_at_end = leaves_at_end(law)
         self._source = np.zeros(0, np.int32)
         self._listed = np.zeros(0, np.int32)
         self._runs = np.zeros((0, RUN), np.int64)
@@ -239,7 +237,7 @@ class HistoryStorage:
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
         if len(self._runs) != workers:
             self.ended = np.zeros((self._accounts + 1, workers * ENDS))
-            self.left = np.zeros((2, workers * ENDS if self._passes_losses else 0))
+            self.left = np.zeros((3, workers * ENDS if self._leaves_at_end else 0))
             self._runs = np.zeros((workers, RUN), np.int64)
         self._count = None
         self._take(*plan_runs(self._runs, first, last, _MOVES * self.most, self._next, self.forces.following))

@@ -14,6 +14,7 @@ import numpy as np
 
 from pdem.contact.geometry.surface_arrays import NORMAL, POINT, Found, SurfaceArrays
 from pdem.contact.law.contact_law import BOX_WORK
+from pdem.contact.pairs.largest_energy import strain_energy_of
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.pairs.stages import NO_MATERIALS, gather_coefficients
@@ -22,6 +23,7 @@ from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.kinematics import surface_velocity, walls_kinematics
 from pdem.contact.walls.search import tile_at
 from pdem.contact.walls.stages import (
+    OVERLAP_ENERGETIC,
     WALL_COLUMNS,
     add_box_work_at_walls,
     clear_totals,
@@ -54,6 +56,7 @@ def evaluation_of(law: ContactLaw) -> Any:
     stages, gather, scatter, width, coefficients, clusters = (
         stages_of(law), gather_of(law), scatter_of(law), law.columns, law.width, law.has_clusters
     )  # fmt: skip
+    write_energies = strain_energy_of(law, int(OVERLAP_ENERGETIC))
     counts_box_work, column = law.has(BOX_WORK), BLOCK * law.place(BOX_WORK)
 
     @inlined_closure
@@ -80,6 +83,7 @@ def evaluation_of(law: ContactLaw) -> Any:
             if others > 0:
                 materials = gather_coefficients(at, many, coefficients, parameters.coefficients, work.columns)
             stages(at, slot, many, step, work.columns, work.history)
+            write_energies(at, slot, many, work.columns, work.history)
             if counts_box_work:
                 add_box_work_at_walls(at, history + column, place, many, parameters, near.packed, work)
             scatter(at, history, place, many, parameters.dt, work, now)

@@ -121,6 +121,10 @@ class RankContacts:
         """Give what contacts lose until they end to these arrays, the fields of `pdem.contact.losses.LossSink`."""
         self.pairs.sink = sink
 
+    def watch_strengths(self, strengths: tuple[Any, ...] | None) -> None:
+        """Watch the strengths of particles, the fields of `pdem.contact.strength_watch.Strengths`."""
+        self.pairs.strengths = strengths
+
     def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
         """Return contacts by id: all, or contacts of the owned particles that are marked in an array (n,)."""
         return self.pairs.records(self._particles, leaves), self.wall_records(leaves)

@@ -40,6 +40,8 @@ class RunProgress:
         Steps of a kernel between two checks of signals.
     frozen : int
         Number of steps in which nothing has moved since the process began.
+    event_requested : bool
+        Whether a feature of this rank has to act after the next step: ranks have not agreed on it yet.
     stop_requested : callable
         Returns the number of a stop signal, or 0.
     """
@@ -53,6 +55,7 @@ class RunProgress:
         self.pending_drift: int | None = None
         self.columns_are_current = True
         self.steps_at_a_time, self.frozen = FIRST_STEPS, 0
+        self.event_requested = False
         self.stop_requested: Callable[[], int] = lambda: 0
 
     @property
@@ -86,6 +89,10 @@ class RunProgress:
     def record_error(self, kind: int, first: int, other: int = 0) -> None:
         """Record an error, which stops the run at the next all-reduce of the status, see `errors`."""
         self.errors.append((kind, first, other))
+
+    def request_event(self, *, requested: bool = True) -> None:
+        """Request an event of a feature after the next step, or note that ranks have agreed on it."""
+        self.event_requested = requested
 
     def note(self, text: str) -> None:
         """Add a line for the log."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from pdem.case.sections.schema import CaseData
     from pdem.containers.records import PairRecords
+    from pdem.detection.neighbours import NearPairs
     from pdem.engine.box.feature_stress import BoxForces
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.id_pairs.pairs_by_id import PairTable
@@ -201,7 +202,7 @@ class Bonds(BondReadings):
             give_losses(system, table.rows[broken], table.columns[LOSS.name][broken] + fracture)
         bonds.take_out(broken)
 
-    def new_contacts(self, system: System) -> PairRecords | None:
+    def new_contacts(self, system: System, near: NearPairs) -> PairRecords | None:
         """Return the contacts of the bonds that have broken since the last lists."""
         if self.evaluation is None or not len(begun := self.evaluation.begun):
             return None

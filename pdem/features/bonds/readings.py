@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.engine.feature import SeriesLine
     from pdem.engine.system import System
     from pdem.engine.views.pair_forces import PairForces
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.features.bonds.broken import BrokenBonds
     from pdem.features.bonds.evaluation import BondEvaluation
     from pdem.features.bonds.results.fragments import Fragments

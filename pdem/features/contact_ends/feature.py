@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
     from pdem.containers.records import PairRecords, WallRecords
-    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.foundation.array_types import Integers
 
 CONTACT_ENDS = "contact_ends"

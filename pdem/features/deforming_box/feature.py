@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
     from pdem.containers.particles import Particles
     from pdem.engine.box.drive import BoxDrive
-    from pdem.engine.feature import Columns, SeriesLine
+    from pdem.engine.feature import Columns
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.foundation.array_types import Floats
     from pdem.motion.moving_box import MovingBox
     from pdem.numerics.sums import ExactSums

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.feature import Columns, Groups
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
 
 
 class Departures(Feature):

@@ -14,9 +14,9 @@ from pdem.features.gravity.events import change_gravity, set_gravity
 
 if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
-    from pdem.engine.feature import SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.features.gravity.course import GravityCourse
 
 

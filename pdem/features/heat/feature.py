@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
-    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.feature import Columns, Groups
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.foundation.array_types import Floats, Integers
 
 HEAT, HEAT_OF_WALLS = "heat", "heat_walls"

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.engine.feature import Groups, SeriesLine
+    from pdem.engine.feature import Groups
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
 
 
 class Insertions(Feature):

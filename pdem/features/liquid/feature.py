@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
     from pdem.contact.exchange.pair_flows import FlowingPairs
     from pdem.contact.exchange.wall_flows import FlowingWalls
-    from pdem.engine.feature import Columns, SeriesLine
+    from pdem.engine.feature import Columns
     from pdem.engine.parts.rank_contacts import RankContacts
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.foundation.array_types import Floats, Int32s
 
 FIELD = "liquid"

@@ -11,8 +11,9 @@ from pdem.features.observers.observed import OBSERVED, OBSERVERS, ObservedState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
 
 
 class Observers(Feature):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.group import on_first_rank
-from pdem.engine.feature import SeriesLine
 from pdem.engine.views.bodies import bodies_of
+from pdem.engine.views.series_line import SeriesLine
 from pdem.engine.views.stress import stress_of
 from pdem.features.sensors.columns import AXES
 from pdem.features.sensors.events import add_by_class

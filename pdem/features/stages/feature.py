@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.containers.exchange import Exchange
-    from pdem.engine.feature import SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.stages.timeline import Stages
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
 
 
 class StageEnds(Feature):

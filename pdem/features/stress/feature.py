@@ -10,8 +10,8 @@ from pdem.engine.feature_set import Turn
 from pdem.engine.views.stress import stress_of
 
 if TYPE_CHECKING:
-    from pdem.engine.feature import SeriesLine
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
 
 
 class StressOfAll(Feature):

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
-    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.feature import Columns, Groups
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
     from pdem.foundation.array_types import Floats
 
 LOAD_MEANS = "wall_load_means"

@@ -16,8 +16,9 @@ from pdem.case.columns import balance_columns
 from pdem.case.groups.fixed_groups import fixed_columns
 from pdem.containers.group import on_first_rank
 from pdem.engine.energy import terms_of_run
-from pdem.engine.feature import SeriesLine, features_of
+from pdem.engine.feature import features_of
 from pdem.engine.state import local_groups, tables_of
+from pdem.engine.views.series_line import SeriesLine
 from pdem.engine.walls.fixed_loads import fixed_values
 from pdem.features.observers.feature import observed
 from pdem.features.registry import OBSERVING

@@ -1,0 +1,152 @@
+"""The particles of a rank that break now, with the loads and energies of their contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.law.parts import LARGEST_ENERGY, LARGEST_FORCE, STRAIN_ENERGY
+from pdem.detection.id_table import find_rows, indexed
+from pdem.engine.energy_terms import Role
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.strength_watch import Strengths
+    from pdem.containers.exchange import Records
+    from pdem.engine.system import System
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+
+    Columns = dict[str, NDArray[Any]]
+
+
+class EndLoads(NamedTuple):
+    """The ends of contacts at owned particles, n in all: two for a contact of two owned particles.
+
+    Attributes
+    ----------
+    row : (n,) int64 array
+        Row of the particle.
+    partner : (n,) int64 array
+        Id of the other particle, or -1 - the number of the wall.
+    share : (n,) array
+        Share of the particle in the energy of the contact.
+    strain, largest : (n,) arrays
+        Present and largest strain energy of the contact [J].
+    force, overlap : (n,) arrays
+        Largest normal force [N], 0 unless the law has it, and the overlap beyond the reference [m].
+    springs : (accounts, n) array
+        Energies of the springs of friction, rolling and twisting [J], see `spring_accounts`.
+    """
+
+    row: Integers
+    partner: Integers
+    share: Floats
+    strain: Floats
+    largest: Floats
+    force: Floats
+    overlap: Floats
+    springs: Floats
+
+
+def end_loads(system: System, share: Floats, contacts: Records) -> EndLoads:
+    """Return the ends of the present contacts of this rank."""
+    pairs, walls = contacts
+    own, law = system.particles, system.constants.law
+    ids, material = own.column("id")[: own.count + own.ghosts], own.column("material")
+    table, rows = indexed(ids), np.empty((3, max(len(pairs.lower), len(walls.id))), np.int32)
+    for place, wanted in enumerate((pairs.lower, pairs.higher, walls.id)):
+        find_rows(wanted, ids, table, rows[place])
+    lower, higher, at_wall = rows[0, : len(pairs.lower)], rows[1, : len(pairs.lower)], rows[2, : len(walls.id)]
+    facet_wall = np.zeros(0, np.int64) if system.walls is None else system.walls.facet_wall
+    wall = facet_wall[walls.facet].astype(np.int64)
+    wall_material = np.zeros(0, np.int32) if system.contacts.walls is None else system.contacts.walls.wall_materials
+    first, second = lower < own.count, higher < own.count
+    row = np.concatenate((lower[first], higher[second], at_wall)).astype(np.int64)
+    others = material[higher[first]], material[lower[second]], wall_material[wall] + len(share)
+    history = np.concatenate(
+        (pairs.history[:, first], pairs.history[:, second], walls.history[: law.columns]), axis=1
+    )  # fmt: skip
+    force = history[law.place(LARGEST_FORCE.name)] if law.has(LARGEST_FORCE.name) else np.zeros(len(row))
+    return EndLoads(
+        row, np.concatenate((pairs.higher[first], pairs.lower[second], -1 - wall)),
+        share[material[row], np.concatenate(others)], history[law.place(STRAIN_ENERGY.name)],
+        history[law.place(LARGEST_ENERGY.name)], force,
+        np.maximum(history[OVERLAP], 0.0),
+        history[[place for place, _ in spring_accounts(system)]],
+    )  # fmt: skip
+
+
+def spring_accounts(system: System) -> list[tuple[int, str]]:
+    """Return columns of histories with energies of springs, and the terms to which these go when a contact ends."""
+    law, stored = system.constants.law, system.features.terms.with_role(Role.STORED)
+    return [(law.first_energy + place, one.ended) for place, one in enumerate(law.energies) if one.lasting in stored]
+
+
+def broken_rows(ends: EndLoads, strengths: Strengths, step: int, longest: int) -> Booleans:
+    """Return which owned particles (n,) break at a step, see `pdem.contact.strength_watch.breaks_at`.
+
+    It marks particles that have reached their strength in this step.
+    """
+    s, energy = strengths, ends.share * ends.largest
+    reached = energy >= s.limit[ends.row]
+    if len(s.force_limit):
+        reached |= ends.force >= s.force_limit[ends.row]
+    some = ends.row[reached]
+    s.reached_step[some[s.reached_step[some] < 0]] = step
+    late = step - s.reached_step[ends.row] >= longest
+    found: Booleans = s.overload >= s.limit
+    found[ends.row[reached & ((ends.strain < ends.largest) | late)]] = True
+    return found
+
+
+def broken_columns(system: System, ends: EndLoads, strengths: Strengths, broken: Booleans) -> Columns:
+    """Return the columns of the owned particles that break, sorted by row, with their loads.
+
+    Besides fields of particles these are ``energy``, its share of the largest energy of a contact [J], ``force`` [N],
+    ``partner`` of this contact, and ``room``, the radius less the largest overlap [m].
+    """
+    own = system.particles
+    rows = np.flatnonzero(broken)
+    columns = {name: own[name][rows].copy() for name in own.fields}
+    place = np.full(own.count, -1)
+    place[rows] = np.arange(len(rows))
+    mine = place[ends.row] >= 0
+    at, energy = place[ends.row[mine]], (ends.share * ends.largest)[mine]
+    overlap, force = np.zeros(len(rows)), np.zeros(len(rows))
+    np.maximum.at(overlap, at, ends.overlap[mine])
+    np.maximum.at(force, at, ends.force[mine])
+    # the contact with the largest energy; of several equal ones the partner with the highest number
+    order = np.lexsort((ends.partner[mine], energy))
+    partner, largest = np.full(len(rows), own.id[rows]), np.zeros(len(rows))
+    partner[at[order]], largest[at[order]] = ends.partner[mine][order], energy[order]
+    ended = strengths.overload[rows]
+    partner = np.where(ended > largest, own.id[rows], partner)
+    return columns | {
+        "energy": np.maximum(largest, ended), "force": force, "partner": partner,
+        "room": own.radius[rows] - overlap,
+    }  # fmt: skip
+
+
+def released_energies(
+    system: System, ends: EndLoads, broken: Booleans, gone: Integers
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return the strain energies (k,), and the energies of springs (accounts, k), of the particles that break [J].
+
+    They are sums over contacts. Two particles that break, both among the ids `gone`, have their shares of the energies
+    of their contact. Rows are those of `broken_columns`.
+    """
+    own = system.particles
+    rows = np.flatnonzero(broken)
+    place = np.full(own.count, -1)
+    place[rows] = np.arange(len(rows))
+    counted = place[ends.row] >= 0
+    share = np.where(np.isin(ends.partner, gone), ends.share, 1.0)[counted]
+    at, order = place[ends.row[counted]], np.lexsort((ends.partner[counted], ends.row[counted]))
+    strain, springs = np.zeros(len(rows)), np.zeros((len(ends.springs), len(rows)))
+    np.add.at(strain, at[order], (share * ends.strain[counted])[order])
+    for account, one in zip(springs, ends.springs, strict=True):
+        np.add.at(account, at[order], (share * one[counted])[order])
+    return strain, springs

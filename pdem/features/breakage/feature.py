@@ -1,0 +1,310 @@
+"""Breakage of particles as a feature of the engine: its state, its events, its terms and columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from pdem.case.laws import has_breakage
+from pdem.contact.law.parts import LARGEST_ENERGY
+from pdem.contact.pairs.removed_forces import remove_forces
+from pdem.contact.strength_watch import weaken_listed_at_pairs, weaken_listed_at_walls
+from pdem.containers.group import on_first_rank
+from pdem.detection.id_table import find_rows, indexed
+from pdem.engine.blow_up import OF_FEATURE
+from pdem.engine.energy_terms import EnergyTerm, Role
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import StateTable, Turn
+from pdem.engine.named_events import NEVER
+from pdem.engine.population import add_particles, remove_particles
+from pdem.engine.step import migrate_and_rebuild_lists
+from pdem.engine.views.bodies import sphere_masses
+from pdem.features.breakage.break_events import BREAK_KEYS, BreakEvents
+from pdem.features.breakage.broken_particles import (
+    broken_columns,
+    broken_rows,
+    end_loads,
+    released_energies,
+    spring_accounts,
+)
+from pdem.features.breakage.columns import BREAKAGE, BREAKAGE_COLUMNS
+from pdem.features.breakage.first_contacts import FirstContacts
+from pdem.features.breakage.fragment_sizes import SizeModel
+from pdem.features.breakage.loading_time import loading_time
+from pdem.features.breakage.particle_strengths import ParticleStrengths, fields_of_breakage
+from pdem.features.breakage.replacement import Replacement
+from pdem.features.breakage.results.breakage_file import breakage_line, write_breakage
+from pdem.features.breakage.size_tables import size_rows
+from pdem.foundation import exact_math
+from pdem.numerics.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.contact.strength_watch import Strengths
+    from pdem.containers.exchange import Records
+    from pdem.containers.records import PairRecords, WallRecords
+    from pdem.detection.neighbours import NearPairs
+    from pdem.engine.feature import Columns, Groups
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+    from pdem.engine.views.series_line import SeriesLine
+    from pdem.features.breakage.replacement import ReplacementPlan
+    from pdem.foundation.array_types import Booleans, Integers
+    from pdem.foundation.fields import Field
+
+TOTALS_GROUP, EVENT_GROUP = "breakage", "broken_particles"
+"""Groups of a checkpoint."""
+
+_SUMS = ("fines", "needed")
+"""Exact sums: mass of fines [kg], energy that the strengths of the broken particles required [J]."""
+
+
+class Breakage(Feature):
+    """Particles that break, and the fragments that replace them.
+
+    Attributes
+    ----------
+    events : BreakEvents
+        The particles that have broken, on the first rank and on ranks that loaded some.
+    broken, fragments : int
+        Numbers of particles that have broken, and of fragments that have replaced them.
+    """
+
+    name, turn, needs_forces, acts_when_frozen, watches_strengths = "breakage", Turn.BREAK, False, False, True
+    tables = (StateTable(TOTALS_GROUP), StateTable(EVENT_GROUP, BREAK_KEYS))
+    energy_terms = (EnergyTerm(BREAKAGE, Role.LOST, summed=True),)
+
+    def __init__(self, case: CaseData | None = None, dt: float = 1.0, density: NDArray[Any] | None = None) -> None:
+        self.events, self.broken, self.fragments = BreakEvents(), 0, 0
+        self._sums, self._first_contacts = ExactSums(_SUMS), FirstContacts()
+        self._replaced = np.empty(0, np.int64)
+        self._next, self._interval, self._longest, self._loaded = NEVER, 1, 0, False
+        self.strengths_of: ParticleStrengths | None = None
+        if case is None or density is None:
+            return
+        limits, sections = case.breakage, [one.breakage for one in case.materials.values()]
+        self._most = 1_000_000 if limits is None else limits.most_fragments
+        self._interval = 1 if limits is None or limits.every is None else max(1, round(limits.every / dt))
+        self._longest = max(1, round(loading_time(case) / dt))
+        walls = [case.material_index(wall.material) for wall in case.walls]
+        self.strengths_of = ParticleStrengths(case, walls, self._longest)
+        sizes = [
+            None if one is None else SizeModel(size_rows(one.fragments.table), one.smallest, one.fines == "keep")
+            for one in sections
+        ]
+        seeds = [0 if one is None else one.seed for one in sections]
+        self._replacement = Replacement(self.strengths_of, sizes, seeds, density, case.domain.dimension)
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the breakage of a case at time 0. Collective.
+
+        Raises
+        ------
+        CaseError
+            On all ranks, if a function in a file cannot be used.
+        """
+        case = system.case
+        if not has_breakage(case):
+            return cls()
+        on_first_rank(system.exchange, lambda: ParticleStrengths(case, [], 1) and None)
+        return cls(case, system.constants.time_step.dt, system.constants.density)
+
+    @classmethod
+    def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
+        """Return the fields of strengths, in a case with a material that breaks."""
+        return fields_of_breakage(case)
+
+    @classmethod
+    def terms_in(cls, case: CaseData) -> tuple[str, ...]:
+        """Return the term of breakage, in a case with a material that breaks."""
+        return super().terms_in(case) if has_breakage(case) else ()
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next replacement, `NEVER` unless contacts have requested one."""
+        return self._next
+
+    def request(self, step: int) -> None:
+        """ReplacementPlan a replacement at the next multiple of the interval."""
+        self._next = min(self._next, -(-step // self._interval) * self._interval)
+
+    def strengths(self, system: System) -> Strengths | None:
+        """Return the strengths of the owned particles."""
+        if self.strengths_of is None or not self._loaded:
+            return None
+        return self.strengths_of.arrays(system, asks=self._next == NEVER)
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Replace the particles that break by fragments. Collective."""
+        self._next = NEVER
+        if self.strengths_of is None:
+            return
+        phases.lap("insert")
+        contacts = system.contacts.records()
+        plan = self._plan(system, contacts)
+        if plan is not None:
+            own = system.particles
+            known = own.column("id")[: own.count + own.ghosts]
+            remove_forces(system.contacts.pairs, own, np.isin(known, plan.parents))
+            mine = np.isin(own.id, plan.parents)
+            self._replaced = plan.parents
+            rest = remove_particles(system, own.id[mine], contacts)
+            self._first_contacts.begin(system.progress.next_id, len(plan.columns["radius"]))
+            add_particles(system, plan.columns)
+            self._check_number(system, plan)
+            phases.lap("breakage")
+            migrate_and_rebuild_lists(system, rest, phases)
+
+    def _plan(self, system: System, contacts: Records) -> ReplacementPlan | None:
+        """Return the plan of all ranks for the particles that break now, None without any; book it. Collective."""
+        assert self.strengths_of is not None
+        ends = end_loads(system, self.strengths_of.share, contacts)
+        arrays, own = self.strengths_of.arrays(system, asks=False), system.particles
+        broken = broken_rows(ends, arrays, system.progress.step, self._longest)
+        columns = broken_columns(system, ends, arrays, broken)
+        strain, springs = released_energies(system, ends, broken, system.exchange.known_ids(own.id[broken]))
+        columns["spring_energy"] = exact_math.totals(springs) if len(springs) else np.zeros(len(strain))
+        columns["contact_energy"] = strain + columns["spring_energy"]
+        whole = system.exchange.collect(columns)
+        found = None
+        if whole is not None and len(whole["id"]):
+            order = np.argsort(whole["id"])
+            whole = {name: column[order] for name, column in whole.items()}
+            found = (*self._replacement.plan(whole, system.constants.shape), whole["spring_energy"])
+        found = system.exchange.share(found)
+        if found is None:
+            return None
+        plan, events, of_springs = found
+        for (_, term), energies in zip(spring_accounts(system), springs, strict=True):
+            system.contacts.ended_energies.add(term, -energies)
+        self._book(system, plan, events, of_springs)
+        return plan
+
+    def _book(self, system: System, plan: ReplacementPlan, events: Columns, springs: NDArray[Any]) -> None:
+        """Add the events of a step to events, sums and energies; the motion of fines remains in the outflow."""
+        density, columns = system.constants.density, plan.columns
+        self._sums.add("fines", events["mass"])
+        self._sums.add("fines", -sphere_masses(columns["radius"], density[columns["material"]]))
+        needed = np.minimum(events["strength"], events["energy"]) * events["mass"]
+        self._sums.add("needed", needed)
+        self.broken, self.fragments = self.broken + len(plan.parents), self.fragments + len(columns["radius"])
+        if system.exchange.rank:
+            return
+        ended, count = system.contacts.ended_energies, events["fragments"]
+        ended.add(BREAKAGE, events["released"])
+        ended.add("outflow", springs - events["released"])
+        first = system.progress.next_id + np.cumsum(count) - count
+        steps = np.full(len(count), system.progress.step)
+        self.events.add({**events, "step": steps, "first_fragment": first})
+
+    def _check_number(self, system: System, plan: ReplacementPlan) -> None:
+        """Record an error if there are too many fragments."""
+        if self.fragments > self._most and system.exchange.rank == 0:
+            system.progress.record_error(OF_FEATURE, int(plan.parents[0]), system.features.place(self))
+
+    def error(self, system: System, particle: str, speed: str) -> str:
+        """Return the message on too many fragments."""
+        return (
+            f"{self.fragments:,} fragments have come with the breakage of {particle}, more than "
+            f"breakage.most_fragments = {self._most:,}: raise it, or breakage.smallest of the materials"
+        )
+
+    def new_contacts(self, system: System, near: NearPairs) -> PairRecords | None:
+        """Return the contacts of the fragments of the last replacement."""
+        return self._first_contacts.records(system, near)
+
+    def on_insert(self, system: System, columns: Columns) -> None:
+        """Draw the strengths of inserted particles."""
+        if self.strengths_of is not None:
+            self.strengths_of.complete(columns)
+
+    def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
+        """Weaken the particles of contacts that end with a particle or a wall."""
+        strengths = self.strengths(system)
+        if strengths is None:
+            return
+        column, given = system.constants.law.place(LARGEST_ENERGY.name), tuple(strengths)
+        first, second = (_rows(system, ids) for ids in (pairs.lower, pairs.higher))
+        known = (first >= 0) & (second >= 0)
+        weaken_listed_at_pairs(first[known], second[known], pairs.history[column][known], given)
+        if len(walls.id) and system.walls is not None:
+            wall = system.walls.facet_wall[walls.facet].astype(np.int64)
+            weaken_listed_at_walls(_rows(system, walls.id), wall, walls.history[column].copy(), given)
+        if np.any(_overloaded(strengths) & ~np.isin(system.particles.id, self._replaced)):
+            system.progress.request_event()
+
+    def load(self, system: System, groups: Mapping[str, Columns]) -> None:
+        """Continue from a checkpoint, and draw the strengths of particles without one. Collective."""
+        if self.strengths_of is None:
+            return
+        own = system.particles
+        self.strengths_of.complete(own)
+        self.events.load(groups.get(EVENT_GROUP))
+        if (stored := groups.get(TOTALS_GROUP)) is not None:
+            self._sums = ExactSums(_SUMS, np.asarray(stored["sums"]))
+            self.broken, self.fragments = np.asarray(stored["numbers"])[0].tolist()
+        self._loaded = True
+        arrays = self.strengths_of.arrays(system, asks=False)
+        if _overloaded(arrays).any():
+            system.progress.request_event()
+
+    def groups(self, system: System) -> Groups:
+        """Return this rank's part of the groups of a checkpoint."""
+        if self.strengths_of is None:
+            return {}
+        self._sums.normalise()
+        totals = {"sums": self._sums.limbs.copy(), "numbers": np.array([[self.broken, self.fragments]], np.int64)}
+        return {
+            TOTALS_GROUP: totals,
+            EVENT_GROUP: {name: column.copy() for name, column in self.events.joined().items()},
+        }
+
+    def columns(self, system: System) -> list[tuple[str, ...]]:
+        """Return names, units and types of the columns of the series."""
+        return list(BREAKAGE_COLUMNS) if self.strengths_of is not None else []
+
+    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
+        """Return the values of these columns."""
+        if self.strengths_of is None:
+            return {}
+        sums = self._sums.values()
+        return {
+            "broken": self.broken, "fragments_inserted": self.fragments, "fines_mass": sums["fines"],
+            "fracture_needed": sums["needed"],
+        }  # fmt: skip
+
+    def quantity(self, system: System, owner: str, name: str) -> float:
+        """Return the present value of a column, for the condition of a stage."""
+        return float(self.values(system, None)[name])  # type: ignore[arg-type]
+
+    def write(self, system: System, folder: Path) -> None:
+        """Write the file of broken particles. Collective."""
+        if self.strengths_of is not None:
+            events = self.events.collected(system.exchange)
+            write_breakage(events, system.case, system.constants.time_step.dt, folder)
+
+    def finish(self, system: System, folder: Path) -> list[str]:
+        """Return a line for the report at the end of a run. Collective."""
+        self.write(system, folder)
+        return [breakage_line(self.broken, self.fragments, self._sums.values())] if self.broken else []
+
+
+def _overloaded(arrays: Strengths) -> Booleans:
+    """Return which owned particles (n,) break by a contact that has ended."""
+    found: Booleans = arrays.overload >= arrays.limit
+    return found
+
+
+def _rows(system: System, ids: Integers) -> Integers:
+    """Return the rows of particles with these ids, owned or ghosts; -1 for others."""
+    own, rows = system.particles, np.empty(len(ids), np.int32)
+    known = own.column("id")[: own.count + own.ghosts]
+    find_rows(ids, known, indexed(known), rows)
+    return rows.astype(np.int64)
