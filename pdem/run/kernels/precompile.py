@@ -15,8 +15,9 @@ import tomli_w
 from pdem.case.deformation import deforms, shear_axes
 from pdem.case.groups.initial import initial_particles
 from pdem.case.groups.shapes import has_clusters
-from pdem.case.laws import law_of
+from pdem.case.laws import breakage_columns, law_of
 from pdem.case.model import Case
+from pdem.contact.law.parts import LARGEST_FORCE
 from pdem.containers.exchange import Alone
 from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.clusters.steps import contact_parameters
@@ -55,8 +56,27 @@ end = 1.0
 density = 2500.0
 youngs_modulus = 1e7
 poisson_ratio = 0.3
+heat_capacity = 500.0
 [materials.steel]
 """
+
+_HEAT = """
+[heat]
+contact = "none"
+from_motion = {}
+"""
+
+_BREAKAGE = """
+[materials.grain.breakage]
+model = "{}"
+{}
+size = 0.001
+spread = 1.0
+smallest = 0.0005
+"""
+
+_OUTPUT = ("energies", "contact_ages", "contact_ends")
+"""Keys of ``[output]`` on which the contact law depends."""
 
 _USUAL = {"friction": 0.5, "restitution": 0.5}
 """Keys of the interactions if no case is given."""
@@ -215,16 +235,27 @@ class _Laws(NamedTuple):
         tables = tables or [_USUAL]
         different = {tomli_w.dumps(table): table for table in tables}
         document: dict[str, Any] = {"materials": {}, "interactions": {}}
-        document["output"] = {"energies": case is None or case.output.energies}
+        document["output"] = {} if case is None else case.output.model_dump(include=set(_OUTPUT))
         for number, table in enumerate(different.values()):  # of materials without particles
             document["materials"][f"other{number}"] = {}
             document["interactions"][f"other{number}-other{number}"] = table
         for pair in ("grain-grain", "grain-steel"):
             document["interactions"][pair] = tables[0]
-        text = tomli_w.dumps(document) + (_CLUSTERS if case is not None and has_clusters(case) else "")
         if case is None:
-            return cls(text, ".")
+            return cls(tomli_w.dumps(document), ".")
+        text = tomli_w.dumps(document) + (_CLUSTERS if has_clusters(case) else "") + _features_of(case)
         return cls(text, str(case.directory), _deformation_of(case))
+
+
+def _features_of(case: Case) -> str:
+    """Return the text of features that add columns to the histories of contacts; nothing breaks."""
+    columns = {one.name for one in breakage_columns(case)}
+    text = _HEAT.format(str(case.heat.from_motion).lower()) if case.heat is not None else ""
+    if columns:
+        by_force = LARGEST_FORCE.name in columns
+        keys = "strength = 1e30" if by_force else "fracture_energy = 1e30\nexponent = 0.0"
+        text += _BREAKAGE.format("stress" if by_force else "tavares", keys)
+    return text
 
 
 def _deformation_of(case: Case) -> str:
