@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.features.bonds.preflight import bond_findings
+from pdem.features.breakage.preflight import breakage_findings
 from pdem.features.external_forces.preflight import force_findings
 from pdem.features.fields.preflight import field_findings
 from pdem.features.heat.preflight import heat_findings
@@ -45,4 +46,8 @@ def findings_on_particles(case: Case, particles: Population, step: float) -> lis
     CaseError
         On all ranks, if a feature cannot use them.
     """
-    return [*bond_findings(case, particles, step), *heat_findings(case, particles, step)]
+    return [
+        *bond_findings(case, particles, step),
+        *heat_findings(case, particles, step),
+        *breakage_findings(case, particles, step),
+    ]

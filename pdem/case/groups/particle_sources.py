@@ -37,10 +37,19 @@ def smallest_radii(case: CaseData) -> dict[str, float]:
     CaseError
         If a file of particles cannot be read.
     """
-    return {
-        name: min(least_fragment(case, name), *(smallest for smallest, _ in ends))
-        for name, ends in _radii(case, moving=True).items()
-    }
+    given = smallest_given_radii(case)
+    return {name: min(least_fragment(case, name), smallest) for name, smallest in given.items()}
+
+
+def smallest_given_radii(case: CaseData) -> dict[str, float]:
+    """Return the smallest radius of the moving particles of each material [m], without fragments.
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    return {name: min(smallest for smallest, _ in ends) for name, ends in _radii(case, moving=True).items()}
 
 
 def least_fragment(case: CaseData, material: str) -> float:

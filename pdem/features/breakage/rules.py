@@ -49,9 +49,8 @@ def _model(section: BreakageSection, where: Location) -> Iterator[Problem]:
     kind = FROM_FILE if section.model.startswith(FROM_FILE) else section.model
     if kind not in KEYS_OF_MODELS:
         names = [*KEYS_OF_MODELS][:-1]
-        allowed = ", ".join(f'"{name}"' for name in names)
-        text = f'must be one of {allowed}, or "python:FILE.py:NAME"{nearest_key_hint(section.model, names)}'
-        yield Problem((*where, "model"), text)
+        hint = nearest_key_hint(section.model, [*names, "python:FILE.py:NAME"])
+        yield Problem((*where, "model"), f"is no model of breakage; {hint}")
         return
     if kind == FROM_FILE and not is_python_name(section.model):
         yield Problem((*where, "model"), 'must be "python:FILE.py:NAME", a file and a function in it')

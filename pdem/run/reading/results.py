@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.features.bonds.results.breaks_file import read_breaks
+from pdem.features.breakage.results.breakage_file import read_breakage
 from pdem.features.collisions.counted import edges_of, read_collisions
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from pdem.features.bonds.results.breaks_file import Breaks
     from pdem.features.bonds.results.fragments import Fragments
+    from pdem.features.breakage.results.breakage_file import BrokenParticles
     from pdem.features.collisions.counted import CollisionEnergies
     from pdem.foundation.array_types import Floats
 
@@ -235,6 +237,17 @@ class Results:
     def breaks(self) -> Breaks:
         """Bonds that have broken until the last snapshot, by time and ids, for a case with bonds."""
         return read_breaks(self.folder)
+
+    @property
+    def breakage(self) -> BrokenParticles:
+        """Particles that have broken into fragments until the last snapshot, by time and id.
+
+        Raises
+        ------
+        InputError
+            If no material of the case breaks.
+        """
+        return read_breakage(self.folder)
 
     def fragments(self, time: float) -> Fragments:
         """Return the fragments at the snapshot nearest to a time [s]: groups of particles that bonds join.
