@@ -103,6 +103,9 @@ class BreakageSection(Section):
         "makes spheres of the radius `smallest` of it.",
         default="count",
     )
+    pieces: Literal["members"] | None = entry(
+        'With clusters: `"members"`, a cluster breaks into its spheres, which may break further.', default=None
+    )
     seed: Seed = entry("Seed of the strengths and of the fragments.", default=0)
 
 

@@ -13,6 +13,7 @@ from pdem.contact.strength_watch import weaken_listed_at_pairs, weaken_listed_at
 from pdem.containers.group import on_first_rank
 from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.blow_up import OF_FEATURE
+from pdem.engine.clusters.steps import cluster_table
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
@@ -21,6 +22,7 @@ from pdem.engine.population import add_particles, remove_particles
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.engine.views.bodies import sphere_masses
 from pdem.features.breakage.break_events import BREAK_KEYS, BreakEvents
+from pdem.features.breakage.broken_bodies import with_bodies
 from pdem.features.breakage.broken_particles import (
     broken_columns,
     broken_rows,
@@ -152,9 +154,9 @@ class Breakage(Feature):
         if plan is not None:
             own = system.particles
             known = own.column("id")[: own.count + own.ghosts]
-            remove_forces(system.contacts.pairs, own, np.isin(known, plan.parents))
-            mine = np.isin(own.id, plan.parents)
-            self._replaced = plan.parents
+            remove_forces(system.contacts.pairs, own, np.isin(known, plan.removed))
+            mine = np.isin(own.id, plan.removed)
+            self._replaced = plan.removed
             rest = remove_particles(system, own.id[mine], contacts)
             self._first_contacts.begin(system.progress.next_id, len(plan.columns["radius"]))
             add_particles(system, plan.columns)
@@ -168,7 +170,8 @@ class Breakage(Feature):
         ends = end_loads(system, self.strengths_of.share, contacts)
         arrays, own = self.strengths_of.arrays(system, asks=False), system.particles
         broken = broken_rows(ends, arrays, system.progress.step, self._longest)
-        columns = broken_columns(system, ends, arrays, broken)
+        broken |= np.isin(own.cluster, np.unique(own.cluster[broken & (own.cluster > 0)]))
+        columns = with_bodies(system, broken_columns(system, ends, arrays, broken))
         strain, springs = released_energies(system, ends, broken, system.exchange.known_ids(own.id[broken]))
         columns["spring_energy"] = exact_math.totals(springs) if len(springs) else np.zeros(len(strain))
         columns["contact_energy"] = strain + columns["spring_energy"]
@@ -177,17 +180,17 @@ class Breakage(Feature):
         if whole is not None and len(whole["id"]):
             order = np.argsort(whole["id"])
             whole = {name: column[order] for name, column in whole.items()}
-            found = (*self._replacement.plan(whole, system.constants.shape), whole["spring_energy"])
+            found = self._replacement.plan(whole, system.constants.shape)
         found = system.exchange.share(found)
         if found is None:
             return None
-        plan, events, of_springs = found
+        plan, events = found
         for (_, term), energies in zip(spring_accounts(system), springs, strict=True):
             system.contacts.ended_energies.add(term, -energies)
-        self._book(system, plan, events, of_springs)
+        self._book(system, plan, events)
         return plan
 
-    def _book(self, system: System, plan: ReplacementPlan, events: Columns, springs: NDArray[Any]) -> None:
+    def _book(self, system: System, plan: ReplacementPlan, events: Columns) -> None:
         """Add the events of a step to events, sums and energies; the motion of fines remains in the outflow."""
         density, columns = system.constants.density, plan.columns
         self._sums.add("fines", events["mass"])
@@ -199,7 +202,7 @@ class Breakage(Feature):
             return
         ended, count = system.contacts.ended_energies, events["fragments"]
         ended.add(BREAKAGE, events["released"])
-        ended.add("outflow", springs - events["released"])
+        ended.add("outflow", events["springs"] - events["released"])
         first = system.progress.next_id + np.cumsum(count) - count
         steps = np.full(len(count), system.progress.step)
         self.events.add({**events, "step": steps, "first_fragment": first})
@@ -223,7 +226,7 @@ class Breakage(Feature):
     def on_insert(self, system: System, columns: Columns) -> None:
         """Draw the strengths of inserted particles."""
         if self.strengths_of is not None:
-            self.strengths_of.complete(columns)
+            self.strengths_of.complete(columns, cluster_table(system.clusters))
 
     def on_end(self, system: System, reason: int, pairs: PairRecords, walls: WallRecords) -> None:
         """Weaken the particles of contacts that end with a particle or a wall."""
@@ -245,7 +248,7 @@ class Breakage(Feature):
         if self.strengths_of is None:
             return
         own = system.particles
-        self.strengths_of.complete(own)
+        self.strengths_of.complete(own, cluster_table(system.clusters))
         self.events.load(groups.get(EVENT_GROUP))
         if (stored := groups.get(TOTALS_GROUP)) is not None:
             self._sums = ExactSums(_SUMS, np.asarray(stored["sums"]))

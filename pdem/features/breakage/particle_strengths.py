@@ -9,6 +9,7 @@ import numpy as np
 
 from pdem.contact.law.parts import LARGEST_ENERGY, LARGEST_FORCE, STRAIN_ENERGY
 from pdem.contact.strength_watch import NO_DAMAGE, Strengths
+from pdem.engine.clusters.energy import cluster_masses
 from pdem.engine.views.bodies import sphere_masses
 from pdem.features.breakage.model_keys import SMALLEST_PARENT
 from pdem.features.breakage.strength_models import StrengthModel, models_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
+    from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.engine.system import System
     from pdem.foundation.array_types import Booleans, Floats, Integers
@@ -104,6 +106,7 @@ class ParticleStrengths:
         present = [NO_DAMAGE if one is None else one.exponent for one in self.models]
         self._exponent = np.array(present)
         self._threshold = np.array([0.0 if one is None else one.threshold for one in self.models])
+        self._pieces = np.array([one is not None and one.pieces == "members" for one in sections])
         self._wall_material = np.array(wall_materials, np.int32) + np.int32(len(sections))
         self._energy = np.array([one is not None and not one.by_force for one in self.models])
         self._force = np.array([one is not None and one.by_force for one in self.models])
@@ -111,13 +114,15 @@ class ParticleStrengths:
         self._damage, self._weakened = np.zeros(0, np.int64), np.zeros(0, np.int32)
 
     def may_break(self, columns: Columns | Particles) -> Booleans:
-        """Return which particles may break: free single spheres of twice the size of the smallest fragments."""
-        free = (columns["fixed"] == 0) & (columns["cluster"] == 0)
-        large: Booleans = columns["radius"] >= SMALLEST_PARENT * self.smallest[columns["material"]]
-        return free & large
+        """Return which particles may break: free spheres of twice the size of the smallest fragments, and clusters."""
+        material, single = columns["material"], columns["cluster"] == 0
+        large: Booleans = columns["radius"] >= SMALLEST_PARENT * self.smallest[material]
+        return (columns["fixed"] == 0) & np.where(single, large, self._pieces[material])
 
-    def complete(self, columns: Columns | Particles) -> None:
+    def complete(self, columns: Columns | Particles, clusters: Clusters | None) -> None:
         """Draw the strengths of particles that may break and have none yet, by their ids.
+
+        Members of a cluster have the strength of the sphere of its volume, by the id of the first member.
 
         Raises
         ------
@@ -131,20 +136,29 @@ class ParticleStrengths:
             column = columns[FRACTURE_STRESS.name if model.by_force else FRACTURE_ENERGY.name]
             rows = np.flatnonzero(new & (columns["material"] == number) & (column == 0.0))
             if len(rows):
-                share = keyed_uniform(self._seeds[number], STRENGTH_STREAM, columns["id"][rows])
-                column[rows] = model.quantile(columns["radius"][rows], share)
+                key, radius = columns["id"][rows], columns["radius"][rows]
+                members = np.flatnonzero(columns["cluster"][rows])
+                if clusters is not None and len(members):
+                    cluster = columns["cluster"][rows[members]]
+                    key, radius = key.copy(), radius.copy()
+                    key[members], radius[members] = cluster - 1, clusters.radius[clusters.rows_of(cluster)]
+                column[rows] = model.quantile(radius, keyed_uniform(self._seeds[number], STRENGTH_STREAM, key))
 
     def arrays(self, system: System, *, asks: bool) -> Strengths:
         """Return the arrays for kernels; `asks` as in `pdem.contact.strength_watch.Strengths`."""
         own, law = system.particles, system.constants.law
-        mass = sphere_masses(own.radius, system.constants.density[own.material])
+        mass, width = sphere_masses(own.radius, system.constants.density[own.material]), 2.0 * own.radius
+        members = np.flatnonzero(own.cluster)
+        if system.clusters is not None and len(members):
+            table = system.clusters.table
+            of = table.rows_of(own.cluster[members])
+            mass[members], width[members] = cluster_masses(table, system.constants)[of], 2.0 * table.radius[of]
         if len(self._damage) < own.count:
             self._damage, self._weakened = np.zeros(own.count, np.int64), np.zeros(own.count, np.int32)
         breaks = self.may_break(own)
         limit = np.where(breaks & self._energy[own.material], mass * own["fracture_energy"], math.inf)
         force = np.zeros(0)
         if FRACTURE_STRESS.name in own.fields:
-            width = 2.0 * own.radius
             force = np.where(breaks & self._force[own.material], own["fracture_stress"] * (width * width), math.inf)
         self._counts[:], self._least[0] = 0, limit.min(initial=math.inf)
         facets = np.zeros(0, np.int32) if system.walls is None else system.walls.facet_wall

@@ -8,18 +8,19 @@ its momentum and angular momentum require.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.contact.law.parts import TINY
 from pdem.engine.views.bodies import sphere_masses
+from pdem.features.breakage.broken_bodies import Pieces, parents_of
 from pdem.features.breakage.fragment_motion import fragment_motion
 from pdem.features.breakage.fragment_places import LARGEST_IN_ROOM, fragment_places, spread_fragments
 from pdem.features.breakage.fragment_sizes import SizeModel, fragment_radii
 from pdem.features.breakage.particle_strengths import FRACTURE_ENERGY, FRACTURE_STRESS, GENERATION
 from pdem.foundation import exact_math
-from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 from pdem.numerics.random import keyed_uniform
 
 if TYPE_CHECKING:
@@ -76,12 +77,15 @@ class ReplacementPlan(NamedTuple):
     Attributes
     ----------
     parents : (p,) int64 array
-        Ids of the particles.
+        Ids of the particles, of clusters of their first members.
+    removed : (m,) int64 array
+        Ids of all spheres that are removed.
     columns : dict
         Columns of the fragments, in the order of parents.
     """
 
     parents: Integers
+    removed: Integers
     columns: Columns
 
 
@@ -109,20 +113,26 @@ class Replacement:
         self._strengths, self._sizes, self._seeds, self._density = strengths, sizes, seeds, density
         self._axes = axes
 
-    def plan(self, parents: Columns, shape: BoxShape) -> tuple[ReplacementPlan, Columns]:
-        """Return the plan for particles that break, in the order of ids, and their events.
+    def plan(self, rows: Columns, shape: BoxShape) -> tuple[ReplacementPlan, Columns]:
+        """Return the plan for particles that break, sorted by ids, and their events.
 
-        `parents` are `.broken_particles.broken_columns` with ``contact_energy``, what their contacts store [J].
+        `rows` are `.broken_bodies.with_bodies` with ``contact_energy`` and ``spring_energy``, what their contacts and
+        the springs of these store [J].
         """
-        mass = sphere_masses(parents["radius"], self._density[parents["material"]])
-        width = 2.0 * parents["radius"]
+        parents, pieces = parents_of(rows, shape)
+        mass, width = parents["body_mass"], 2.0 * parents["radius"]
         energy, stress = parents["energy"] / mass, parents["force"] / (width * width)
         t10 = self._strengths.t10(parents["material"], parents["radius"], energy, stress)
-        found = [self._fragments(parents, row, mass[row], t10[row]) for row in range(len(mass))]
+        parents["kinetic"] = 0.5 * mass * exact_math.inner(parents["velocity"], parents["velocity"])
+        parents["kinetic"] += parents["body_rotation"]
+        found = [
+            self._fragments(parents, row, t10[row]) if one is None else self._of_cluster(parents, row, one)
+            for row, one in enumerate(pieces)
+        ]
         number = np.array([len(one.radius) for one in found], np.int64)
         kept, moving = np.array([one.kept for one in found]), np.array([one.energy for one in found])
         fines = [exact_math.total([whole, *(-one.mass)]) for whole, one in zip(mass.tolist(), found, strict=True)]
-        released = parents["contact_energy"] + kinetic_energies(parents, mass) * kept - moving
+        released = parents["contact_energy"] + parents["kinetic"] * kept - moving
         by_force = FRACTURE_STRESS.name in parents
         strength = parents[FRACTURE_ENERGY.name]
         if by_force:
@@ -132,56 +142,58 @@ class Replacement:
             "generation": parents[GENERATION.name], "position": parents["position"], "radius": parents["radius"],
             "mass": mass, "energy": energy, "stress": stress, "strength": strength, "partner": parents["partner"],
             "t10": t10, "fragments": number, "fines": np.array(fines), "released": released,
+            "springs": parents["spring_energy"],
         }  # fmt: skip
-        return ReplacementPlan(parents["id"], _columns(parents, found, number, shape)), events
+        return ReplacementPlan(parents["id"], rows["id"], _columns(parents, found, number, shape)), events
 
-    def _fragments(self, parents: Columns, row: int, mass: float, t10: float) -> FragmentSet:
-        """Return the fragments of one particle."""
+    def _fragments(self, parents: Columns, row: int, t10: float) -> FragmentSet:
+        """Return the fragments of one sphere."""
         material, radius, key = int(parents["material"][row]), float(parents["radius"][row]), parents["id"][row]
         sizes, seed, room = self._sizes[material], self._seeds[material], float(parents["room"][row]) * _CLEAR
         assert sizes is not None
         uniform = float(keyed_uniform(seed, FRAGMENT_SIZE_STREAM, key))
         radii = fragment_radii(sizes, radius, t10, uniform, LARGEST_IN_ROOM * room)
-        masses = sphere_masses(radii, self._density[np.full(len(radii), material)])
         if not len(radii):
             none = np.zeros((0, 3))
-            return FragmentSet(radii, none, none, none, masses, 0.0, 0.0)
+            return FragmentSet(radii, none, none, none, np.zeros(0), 0.0, 0.0)
         offset = fragment_places(radii, room, float(keyed_uniform(seed, FRAGMENT_PLACE_STREAM, key)), self._axes)
-        kept = exact_math.total(masses) / mass
-        spin = SPHERE_INERTIA * mass * radius * radius * kept * parents["angular_velocity"][row]
-        one = {name: parents[name][row : row + 1] for name in ("velocity", "angular_velocity", "radius")}
-        available = float(parents["contact_energy"][row]) + kept * float(kinetic_energies(one, np.array([mass]))[0])
-        motion, energy = self._motion(masses, radii, (offset, room), parents["velocity"][row], spin, available)
-        return FragmentSet(radii, *motion, masses, kept, energy)
+        return self._moving(parents, row, Pieces(radii, offset), room)
 
-    @staticmethod
-    def _motion(
-        mass: Floats, radius: Floats, places: tuple[Floats, float], velocity: Floats, spin: Floats, available: float
-    ) -> tuple[tuple[Floats, Floats, Floats], float]:  # fmt: skip
-        """Return places, velocities and angular velocities of fragments, and their kinetic energy [J].
+    def _of_cluster(self, parents: Columns, row: int, pieces: Pieces) -> FragmentSet:
+        """Return the members of a cluster as its fragments."""
+        return self._moving(parents, row, pieces, math.inf)
 
-        Their angular momentum is `spin` [kg m^2/s] about the centre. If that needs more energy than is `available` [J],
-        they are moved outward. If even this does not suffice, which needs a fast spin and hardly any load, they turn as
-        fast as the energy permits.
-        """
-        offset, room = places
-        for _ in range(_SPREADS):
-            speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin)
-            if energy <= available:
-                return (offset, speeds, turns), energy
+    def _moving(self, parents: Columns, row: int, pieces: Pieces, room: float) -> FragmentSet:
+        """Return fragments with the motion of a body; they may be moved outward in a `room` [m]."""
+        material = np.full(len(pieces.radius), parents["material"][row])
+        masses = sphere_masses(pieces.radius, self._density[material])
+        kept = exact_math.total(masses) / float(parents["body_mass"][row])
+        spin, velocity = kept * parents["body_momentum"][row], parents["velocity"][row]
+        available = float(parents["contact_energy"][row]) + kept * float(parents["kinetic"][row])
+        motion, energy = _motion(masses, pieces, room, velocity, spin, available)
+        return FragmentSet(pieces.radius, *motion, masses, kept, energy)
+
+
+def _motion(
+    mass: Floats, pieces: Pieces, room: float, velocity: Floats, spin: Floats, available: float
+) -> tuple[tuple[Floats, Floats, Floats], float]:
+    """Return places, velocities and angular velocities of fragments, and their kinetic energy [J].
+
+    Their angular momentum is `spin` [kg m^2/s] about the centre. If that needs more energy than is `available` [J],
+    they are moved outward, if the `room` [m] is finite. If even this does not suffice, which needs a fast spin and
+    hardly any load, they turn as fast as the energy permits.
+    """
+    radius, offset = pieces
+    for _ in range(_SPREADS):
+        speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin)
+        if energy <= available:
+            return (offset, speeds, turns), energy
+        if math.isfinite(room):
             offset = spread_fragments(radius, offset, room, _OUTWARD)
-        translation = 0.5 * exact_math.total(mass) * float(exact_math.inner(velocity, velocity))
-        least = max(available - translation, 0.0) / max(energy - translation, TINY)
-        speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin * np.sqrt(min(least, 1.0)))
-        return (offset, speeds, turns), min(energy, available)
-
-
-def kinetic_energies(columns: Columns, mass: Floats) -> Floats:
-    """Return the kinetic energies of spheres (n,) [J]."""
-    velocity, spin, radius = columns["velocity"], columns["angular_velocity"], columns["radius"]
-    square = exact_math.inner(velocity, velocity)
-    found: Floats = 0.5 * mass * (square + SPHERE_INERTIA * radius * radius * exact_math.inner(spin, spin))
-    return found
+    translation = 0.5 * exact_math.total(mass) * float(exact_math.inner(velocity, velocity))
+    least = max(available - translation, 0.0) / max(energy - translation, TINY)
+    speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin * np.sqrt(min(least, 1.0)))
+    return (offset, speeds, turns), min(energy, available)
 
 
 def _columns(parents: Columns, found: Sequence[FragmentSet], number: Integers, shape: BoxShape) -> Columns:

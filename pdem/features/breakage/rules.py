@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.groups.group_sizes import sphere_limits
+from pdem.case.groups.shapes import is_flexible
 from pdem.case.laws import has_breakage
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.python_files import FROM_FILE, is_python_name
@@ -78,7 +79,7 @@ def _fragments(section: BreakageSection, where: Location) -> Iterator[Problem]:
 
 def _groups(case: CaseData, name: str, section: BreakageSection, where: Location) -> Iterator[Problem]:
     """Yield the problems of the particles of a material that breaks."""
-    sizes = []
+    sizes, has_clusters = [], False
     groups: list[tuple[str, int, Group]] = [
         *(("particles", index, one) for index, one in enumerate(case.particles)),
         *(("insertions", index, one) for index, one in enumerate(case.insertions)),
@@ -90,12 +91,17 @@ def _groups(case: CaseData, name: str, section: BreakageSection, where: Location
     for key, index, one in groups:
         if one.material != name:
             continue
-        if one.shape is not None:
-            text = f"makes clusters, which do not break, and {name} has a table breakage; give these another material"
+        if one.shape is not None and is_flexible(case, one.shape):
+            text = f"makes flexible particles, which do not break like {name}; take a material without breakage"
             yield Problem((key, index, "shape"), text)
+        elif one.shape is not None and section.pieces is None:
+            text = f'makes clusters, which break into their spheres with materials.{name}.breakage.pieces = "members"'
+            yield Problem((key, index, "shape"), f"{text}; give that, or take another material")
+        elif one.shape is not None:
+            has_clusters = True
         elif (limits := sphere_limits(case, one)) is not None:
             sizes.append(limits[1])
-    if sizes and max(sizes) < SMALLEST_PARENT * section.smallest:
+    if sizes and not has_clusters and max(sizes) < SMALLEST_PARENT * section.smallest:
         text = (
             f"must be at most {max(sizes) / SMALLEST_PARENT:.4g} m, half of the largest radius of {name}: smaller "
             "spheres have no room for two fragments, and none breaks"

@@ -73,6 +73,7 @@ model = "{}"
 size = 0.001
 spread = 1.0
 smallest = 0.0005
+pieces = "members"
 """
 
 _OUTPUT = ("energies", "contact_ages", "contact_ends")
