@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PdemWarning,
         WriteError,
     )
+    from pdem.laboratory.fracture_fit import FractureFit, fit_drop_weights
     from pdem.replays.attestation import Attestation, attest
     from pdem.replays.attestation_check import Verification, verify_attestation
     from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
@@ -72,6 +73,7 @@ _HOMES = {
     "FirstDifference": "pdem.replays.difference_report",
     "FolderInUseError": "pdem.foundation.errors",
     "Forgetting": "pdem.replays.forgetting",
+    "FractureFit": "pdem.laboratory.fracture_fit",
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
@@ -101,6 +103,7 @@ _HOMES = {
     "every": "pdem.features.observers.observer",
     "find_pairs": "pdem.detection.find_pairs",
     "first_difference": "pdem.replays.first_difference",
+    "fit_drop_weights": "pdem.laboratory.fracture_fit",
     "forgetting": "pdem.replays.forgetting",
     "initial_state": "pdem.run.reading.initial_state",
     "measure": "pdem.sweeps.measure",
@@ -125,6 +128,7 @@ __all__ = [
     "FirstDifference",
     "FolderInUseError",
     "Forgetting",
+    "FractureFit",
     "InputError",
     "Interrupted",
     "LaunchError",
@@ -154,6 +158,7 @@ __all__ = [
     "every",
     "find_pairs",
     "first_difference",
+    "fit_drop_weights",
     "forgetting",
     "initial_state",
     "measure",

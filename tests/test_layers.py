@@ -36,6 +36,7 @@ ROOMS = (
     "verification",
     "scaling",
     "sweeps",
+    "laboratory",
     "watch",
     "cli",
 )

@@ -17,7 +17,7 @@ import click
 from pdem.cli.attest import attest
 from pdem.cli.bench import bench
 from pdem.cli.branch import branch
-from pdem.cli.calibrate import calibrate
+from pdem.cli.calibrate import calibrate, fit
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
@@ -140,6 +140,7 @@ for command in (
     branch,
     sweep,
     calibrate,
+    fit,
     render,
     plot,
     watch,

@@ -12,13 +12,15 @@ from pdem.cli.result_paths import require_results
 from pdem.foundation.errors import InputError, name_hint
 
 
-@click.command(short_help="Plot columns of the time series of a run.")
+@click.command(short_help="Plot columns of the time series of a run, or sizes of particles.")
 @click.argument("output", metavar="OUTPUT", type=click.Path())
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--with", "others", multiple=True, metavar="OUTPUT", help="Another run in the same plot; may be repeated."
 )
-@click.option("-o", "--file", help="Picture to write (.png, .pdf, .svg); by default plot.png in OUTPUT.")
+@click.option(
+    "-o", "--file", help="Picture to write (.png, .pdf, .svg); by default plot.png, with --sizes sizes.png, in OUTPUT."
+)
 @click.option("--list", "listed", is_flag=True, help="Show the columns with their units.")
 @click.option("--from", "begin", type=float, help="First time to plot, in s; by default that of the first line.")
 @click.option("--to", "end", type=float, help="Last time to plot, in s.")
@@ -28,8 +30,22 @@ from pdem.foundation.errors import InputError, name_hint
     "--label", "labels", multiple=True, metavar="NAME=TEXT",
     help="Words in the legend for a column or an OUTPUT; may be repeated. By default the meaning of the column.",
 )  # fmt: skip
+@click.option("--sizes", is_flag=True, help="Plot passing curves of the particles in snapshots, in place of columns.")
+@click.option(
+    "--time", "times", type=float, multiple=True,
+    help="With --sizes: time of a snapshot, in s; may be repeated. By default the first and the last.",
+)  # fmt: skip
+@click.option("--material", help="With --sizes: particles of one material; by default all.")
 def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], listed: bool, **options: Any) -> int:
-    """Plot columns of the time series, one panel for each unit: pdem plot OUTPUT 'gate_*' translation."""
+    """Plot columns of the time series, one panel for each unit: pdem plot OUTPUT 'gate_*' translation.
+
+    With --sizes the curves are the percent by mass of the particles up to each diameter.
+    """
+    if options.pop("sizes"):
+        return serial(lambda: _plot_sizes((output, *others), names, listed=listed, **options))
+    times, material = options.pop("times"), options.pop("material")
+    if times or material is not None:
+        raise click.UsageError("--time and --material choose the particles of --sizes; add it, or leave them out")
     return serial(lambda: _list(output) if listed or not names else _plot((output, *others), names, **options))
 
 
@@ -62,6 +78,33 @@ def _plot(
     words = legend_words(columns, case) | _own_words(labels, (*columns, *outputs))
     style = PlotStyle(case.title if title is None else title, words, **options)
     plot_series(path, runs, columns, series[outputs[0]].units, style)
+    click.echo(f"wrote {path}")
+
+
+def _plot_sizes(
+    outputs: tuple[str, ...], names: tuple[str, ...], *, times: tuple[float, ...], material: str | None,
+    file: str | None, title: str | None, labels: tuple[str, ...], **unused: Any,
+) -> None:  # fmt: skip
+    from pdem.output.pictures.size_plots import plot_passing
+    from pdem.run.reading.results import Results
+
+    if names or any(one not in (None, False) for one in unused.values()):
+        raise InputError(
+            "--sizes draws snapshots, not columns against time; leave out NAME, --list, --from, --to, --mean"
+        )
+    for one in outputs:
+        require_results(one, "plot")
+    words, curves = _own_words(labels, outputs), {}
+    for one in outputs:
+        results = Results(one)
+        for snapshot in [results.at(time) for time in times] or [*results[:1], *results[1:][-1:]]:
+            sizes = snapshot.sizes(material)
+            run = f" ({words.get(one, one)})" if len(outputs) > 1 else ""
+            curves[f"{snapshot.time:.6g} s{run}"] = sizes.diameter, sizes.passing
+    if not curves:
+        raise InputError(f"{outputs[0]}: has no snapshot yet")
+    path = Path(outputs[0]) / "sizes.png" if file is None else Path(file)
+    plot_passing(path, curves, Results(outputs[0]).case.title if title is None else title)
     click.echo(f"wrote {path}")
 
 

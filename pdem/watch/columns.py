@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.model import Case
+    from pdem.features.sensors.section import Sensor
 
 RUN, CONTACTS, ENERGIES, STRESS, OTHERS = "run", "contacts", "energies", "stress and box", "others"
 """Groups of columns without a sensor, insertion or wall."""
@@ -41,6 +42,10 @@ _CONTACTS = {
     "wall_contacts": "contacts with walls",
     "contacts_per_particle": "mean number of contacts of a particle",
     "largest_overlap": "largest overlap over the smaller radius of its contact",
+    "broken": "number of particles that have broken into fragments",
+    "fragments_inserted": "number of fragments that have replaced broken particles",
+    "fines_mass": "mass of fragments that are too small for spheres",
+    "fracture_needed": "energy that the strengths of broken particles required",
     "bonds": "number of bonds",
     **{name: f"number of bonds that {mode} has broken, since the beginning" for name, mode in BROKEN_COLUMNS.items()},
     "fragments": "number of fragments: groups of particles that bonds join, and spheres that have lost all bonds",
@@ -70,6 +75,7 @@ _ENERGIES = {
     "bond_energy": "stored in bonds",
     "bond_damping": "lost by damping of bonds, since the beginning",
     "bond_fracture": "lost when bonds break, since the beginning",
+    "breakage": "taken by the breakage of particles, since the beginning",
     "wall_work": "supplied by walls, since the beginning",
     "gravity_work": "supplied by gravity that changes, since the beginning",
     "own_forces": "supplied by [[forces]], since the beginning",
@@ -175,13 +181,23 @@ def groups_of(case: Case) -> list[str]:
 def _owners(case: Case) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield name, group and texts of each sensor, insertion, wall and group of fixed particles."""
     for sensor in case.sensors:
-        yield sensor.name, f"sensor {sensor.name}", _OF_SENSORS
+        yield sensor.name, f"sensor {sensor.name}", _of_passing(sensor) | _OF_SENSORS
     for insertion in case.insertions:
         yield insertion.name, f"insertion {insertion.name}", _OF_INSERTIONS
     for wall in case.walls:
         yield wall.name, f"wall {wall.name}", _OF_WALLS
     for name in fixed_groups(case):
         yield name, f"fixed particles {name}", _OF_FIXED
+
+
+def _of_passing(sensor: Sensor) -> dict[str, str]:
+    """Return the meanings of the passing sizes of a sensor."""
+    amounts = {"": "in the region", "passed_": "that has passed", "removed_": "that has been taken out"}
+    return {
+        f"{word}p{percent:g}": f"diameter below which {percent:g} % of the mass {where} is"
+        for percent in sensor.passing or ()
+        for word, where in amounts.items()
+    }
 
 
 def _text_of(name: str, owners: Sequence[tuple[str, str, dict[str, str]]], case: Case) -> ColumnText:

@@ -40,6 +40,21 @@ def test_restart_in_the_middle_on_another_number(ranks):
     comm.Barrier()
 
 
+@pytest.mark.ranks(3, timeout=240)
+def test_sensors_continue_on_another_number(ranks):
+    """Sizes of particles that passed before the restart count with those that pass later."""
+    case = case_of(inlet(mass_rate=3.0, radius=SIZES, velocity={"mean": 4.0, "random": 1.0}), sensors=SENSORS)
+    comm = communicator()
+    middle, end = comm.bcast(compare_restart(case, 300, 200))
+    assert len(middle["sensor_sizes"]["key"]) >= 2
+    again = pdem.Simulation(case, comm, state=middle)
+    again.advance(200)
+    last = state(again)
+    if comm.rank == 0:
+        require_same_bits(last, end)
+    comm.Barrier()
+
+
 @pytest.mark.ranks(2)
 def test_files_that_are_missing_are_told_on_all_ranks(ranks):
     case = case_of(inlet(count_rate={"file": "none.csv"}))
@@ -56,10 +71,12 @@ def test_cases_are_written_and_read_again(ranks):
 
 
 SENSORS = [
-    {"name": "gate", "plane": {"point": [0.0, 0.0, 0.03], "normal": [0.0, 0.0, -1.0]}, "by": {"radii": [0.003]}},
-    {"name": "out", "region": {"lower": [-0.1] * 3, "upper": [0.0, 0.1, 0.025]}, "remove": True},
-    {"name": "fall", "region": {"lower": [-0.1, -0.1, 0.03], "upper": [0.1] * 3}, "residence": True, "every": 4e-4},
-]
+    {"name": "gate", "plane": {"point": [0.0, 0.0, 0.03], "normal": [0.0, 0.0, -1.0]}, "by": {"radii": [0.003]},
+     "passing": [50, 80]},
+    {"name": "out", "region": {"lower": [-0.1] * 3, "upper": [0.0, 0.1, 0.025]}, "remove": True, "passing": [80]},
+    {"name": "fall", "region": {"lower": [-0.1, -0.1, 0.03], "upper": [0.1] * 3}, "residence": True, "every": 4e-4,
+     "passing": [10, 50]},
+]  # fmt: skip
 
 
 @pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
@@ -81,3 +98,6 @@ def test_sensors_and_outlets_on_any_number_of_ranks(ranks):
     assert seen["out"]["removed_count"] > 5
     assert seen["gate"]["passed_count"] > 20
     assert seen["fall"]["stays"] > 5
+    assert seen["gate"]["passed_p50_below-0.003"] == pytest.approx(0.004, rel=1e-12)
+    assert seen["out"]["removed_p80"] == pytest.approx(0.008, rel=1e-12)
+    assert seen["fall"]["p50"] == pytest.approx(0.008, rel=1e-12)

@@ -34,6 +34,12 @@ def counts_passage(sensor: Sensor) -> bool:
     return sensor.region is None or sensor.remove
 
 
+def passing_columns(sensor: Sensor, materials: Iterable[str], word: str = "") -> list[Column]:
+    """Return the columns of passing sizes of a sensor: for each class the percents; `word` begins their names."""
+    kinds = ["", *(f"_{name}" for name in classes_of(sensor, materials))]
+    return [(f"{word}p{percent:g}{kind}", "m", "f8") for kind in kinds for percent in sensor.passing or ()]
+
+
 def columns_of_sensor(
     sensor: Sensor, materials: Iterable[str], dimension: int = 3, *, heat: bool = False
 ) -> list[Column]:
@@ -47,11 +53,13 @@ def columns_of_sensor(
         for kind in kinds:
             found += [(f"count{kind}", "1", "i8"), (f"mass{kind}", "kg", "f8")]
         found += [("solid_fraction", "1", "f8"), *((f"velocity_{axis}", "m/s", "f8") for axis in AXES)]
+        found += passing_columns(sensor, materials)
     if counts_passage(sensor):
         word = "passed" if sensor.region is None else "removed"
         for kind in kinds:
             found += [(f"{word}_count{kind}", "1", "i8"), (f"{word}{kind}", "kg", "f8")]
         found.append(("flow", "kg/s", "f8"))
+        found += passing_columns(sensor, materials, f"{word}_")
     if sensor.residence:
         found += [("stays", "1", "i8"), ("mean_stay", "s", "f8")]
     if sensor.mixing is not None:

@@ -70,11 +70,13 @@ def _count_removed(exchange: Exchange, place: SensorPlace, bodies: Bodies, insid
     """Count the particles that an outlet removes. Collective."""
     state = place.state
     found = ExactSums(state.mass.names)
-    kind = place.class_of({"material": bodies.material[inside], "radius": bodies.radius[inside]})
-    count = add_by_class(found, kind, bodies.mass[inside], len(state.count))
+    radius, mass = bodies.radius[inside], bodies.mass[inside]
+    kind = place.class_of({"material": bodies.material[inside], "radius": radius})
+    count = add_by_class(found, kind, mass, len(state.count))
     found.normalise()
     total = exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
     _add_counted(state, total)
+    _add_sizes(exchange, place, kind, radius, mass)
 
 
 def _add_counted(state: SensorState, total: Integers) -> None:
@@ -82,6 +84,16 @@ def _add_counted(state: SensorState, total: Integers) -> None:
     state.count += total[:, 0]
     state.mass.limbs += total[:, 1:]
     state.mass.normalise()
+
+
+def _add_sizes(exchange: Exchange, place: SensorPlace, kind: Integers, radius: Floats, mass: Floats) -> None:
+    """Add masses (n,) [kg] that have passed, or come back as negative masses, to the masses by size. Collective."""
+    sizes = place.state.sizes
+    if sizes is not None:
+        passed = place.no_sizes()
+        place.add_sizes(passed, kind, radius, mass)
+        total = passed.joined(exchange)
+        sizes.add_sums(total.first, total.limbs)
 
 
 def _stay(exchange: Exchange, progress: RunProgress, place: SensorPlace, ids: Integers) -> None:
@@ -117,21 +129,27 @@ def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) ->
         "side": (distance[near] >= 0.0).astype(np.int64), "within": within[near].astype(np.int64), "kind": kind,
         "mass": own.mass[near],
     }  # fmt: skip
+    if place.state.sizes is not None:
+        columns["radius"] = own.radius[near]
     _warn_of_speed(system, place)
     came = exchange.route(columns, remembering(columns["id"], exchange.size))
-    counted, passed = _count_passed(place, came)
+    counted, sign = _count_passed(place, came)
     _add_counted(place.state, exchange.add(counted))
+    if place.state.sizes is not None:
+        some = sign != 0
+        kind, radius, mass = (came[name][some] for name in ("kind", "radius", "mass"))
+        _add_sizes(exchange, place, kind, radius, sign[some] * mass)
     if not place.section.remove:
         return np.zeros(len(own.id), np.bool_)
-    taken = exchange.route({"id": passed["id"]}, passed["owner"])["id"]
+    taken = exchange.route({"id": came["id"][sign > 0]}, came["owner"][sign > 0])["id"]
     return np.asarray(np.isin(own.id, taken) & present)
 
 
-def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]:
+def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Integers]:
     """Compare the sides of particles with their sides at the last event.
 
-    Returns numbers and limbs of the masses of particles that have passed, a row for each class, and the columns of
-    particles that have passed along the normal.
+    Returns numbers and limbs of the masses of particles that have passed, a row for each class, and for each row of
+    `came` 1 if it has passed along the normal, -1 if it has come back, and 0 otherwise.
     """
     state, order = place.state, np.argsort(came["id"])
     ids, side, within, kind, mass = (came[name][order] for name in ("id", "side", "within", "kind", "mass"))
@@ -147,8 +165,9 @@ def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]
         found.add(str(number), mine * mass)
     found.normalise()
     state.known, state.value = ids, side
-    passed = {name: came[name][order][sign > 0] for name in ("id", "owner")}
-    return np.concatenate((count[:, None], found.limbs), axis=1), passed
+    in_row = np.empty_like(sign)
+    in_row[order] = sign
+    return np.concatenate((count[:, None], found.limbs), axis=1), in_row
 
 
 def _warn_of_speed(system: System, place: SensorPlace) -> None:

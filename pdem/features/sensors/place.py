@@ -13,6 +13,7 @@ from pdem.engine.named_events import NEVER, name_key
 from pdem.features.sensors.columns import classes_of, columns_of_sensor, counts_passage
 from pdem.features.sensors.preflight import sensor_interval
 from pdem.features.sensors.section import SizeClasses
+from pdem.features.sensors.sizes import SizeSums
 from pdem.foundation import exact_math
 from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
@@ -62,6 +63,8 @@ class SensorState:
         each entered, or its side of the plane, 0 or 1.
     stays : (m,) int64 array
         Number of particles that have stayed for each number of events.
+    sizes : SizeSums or None
+        Masses of removed or passed particles by size; None if the sensor has no passing sizes.
     """
 
     count: Integers
@@ -73,6 +76,7 @@ class SensorState:
     known: Integers = field(default_factory=_none)
     value: Integers = field(default_factory=_none)
     stays: Integers = field(default_factory=_none)
+    sizes: SizeSums | None = None
 
 
 class SensorPlace:
@@ -127,6 +131,8 @@ class SensorPlace:
         )
         names = [str(one) for one in range(1 + len(self.classes))]
         self.state = SensorState(np.zeros(len(names), np.int64), ExactSums(names))
+        if sensor.passing is not None and self.counts_passage:
+            self.state.sizes = self.no_sizes()
 
     @property
     def counts_passage(self) -> bool:
@@ -160,6 +166,19 @@ class SensorPlace:
         if not len(self._edges):
             return np.zeros(len(columns["radius"]), np.int64)
         return np.searchsorted(self._edges, columns["radius"], side="right") + 1
+
+    def no_sizes(self) -> SizeSums:
+        """Return empty sums of masses by size, for the classes of the sensor."""
+        return SizeSums(max(len(self.classes), 1))
+
+    def add_sizes(self, sums: SizeSums, kind: Integers, radius: Floats, mass: Floats) -> None:
+        """Add masses (n,) [kg] of particles of some classes and radii [m] to sums by size."""
+        sums.add(np.maximum(kind - 1, 0), radius, mass)
+
+    def passing_sizes(self, sums: SizeSums) -> list[float]:
+        """Return the passing sizes [m] of all particles, then of each class."""
+        percents, kinds = self.section.passing or (), range(len(self.classes))
+        return [one for kind in (None, *kinds) for one in sums.passing(percents, kind)]
 
     def inside(self, position: Floats) -> Booleans:
         """Return which centres (n, 3) [m] are in the region."""

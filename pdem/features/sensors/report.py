@@ -40,8 +40,11 @@ def sensor_values(
     """
     sensor = place.section
     values: list[float] = [] if sensor.region is None else _of_region(system, place)
+    if sensor.region is not None and sensor.passing is not None:
+        values += _sizes_inside(system, place)
     if place.counts_passage:
         values += _passage(system, place, line)
+        values += [] if place.state.sizes is None else place.passing_sizes(place.state.sizes)
     if sensor.residence:
         events = place.state.stays
         number = int(events.sum())
@@ -144,6 +147,15 @@ def _of_region(system: System, place: SensorPlace) -> list[float]:
         found[-1] / place.size,
         *(momentum / whole for momentum in found[classes:-1]),
     ]
+
+
+def _sizes_inside(system: System, place: SensorPlace) -> list[float]:
+    """Return the passing sizes of the particles in a region [m], of all and of each class. Collective."""
+    own, sums = bodies_of(system), place.no_sizes()
+    rows = np.flatnonzero(place.inside(own.position))
+    kind = place.class_of({"material": own.material[rows], "radius": own.radius[rows]})
+    place.add_sizes(sums, kind, own.radius[rows], own.mass[rows])
+    return place.passing_sizes(sums.joined(system.exchange))
 
 
 def _temperature(system: System, place: SensorPlace) -> float:

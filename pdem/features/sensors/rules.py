@@ -45,6 +45,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
             continue
         yield from _place(case, sensor, where)
         yield from _classes(sensor, where)
+        yield from _passing(sensor, where)
         yield from _stages(sensor, where)
         yield from _of_regions(case, sensor, where)
 
@@ -104,6 +105,14 @@ def _is_outside(case: CaseData, lower: object, upper: object) -> bool:
 def _classes(sensor: Sensor, where: Location) -> Iterator[Problem]:
     if isinstance(sensor.by, SizeClasses) and np.any(np.diff(sensor.by.radii) <= 0.0):
         yield Problem((*where, "by", "radii"), "must rise")
+
+
+def _passing(sensor: Sensor, where: Location) -> Iterator[Problem]:
+    percents = sensor.passing or ()
+    if np.any(np.diff(percents) <= 0.0):
+        yield Problem((*where, "passing"), "must rise")
+    elif len({f"{one:g}" for one in percents}) < len(percents):
+        yield Problem((*where, "passing"), "has percents with the same six digits, which name columns; leave one out")
 
 
 def _stages(sensor: Sensor, where: Location) -> Iterator[Problem]:

@@ -47,6 +47,9 @@ class Mixing(Section):
     )
 
 
+Percent = Annotated[float, Field(gt=0.0, le=100.0)]
+
+
 class Sensor(Section):
     """``[[sensors]]``: counts particles in a region, or those that pass a plane."""
 
@@ -60,6 +63,11 @@ class Sensor(Section):
         "In place of `region` and `plane`: a plane inside an outline, as in `[[insertions]]`.", default=None
     )
     by: By | None = entry("Count each material or size class as well.", default=None)
+    passing: Annotated[tuple[Percent, ...], Field(strict=False, min_length=1)] | None = entry(
+        "Percents by mass, such as `[50, 80]` for P50 and P80: the diameters below which these shares of the mass lie, "
+        "in the region now, and of what has passed or been removed since the beginning.",
+        default=None,
+    )
     remove: bool = entry(
         "Make the sensor an outlet: remove particles that are in the region, or that pass the plane along its normal.",
         default=False,

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
 SENSORS, SUMS, KNOWN, STAYS = "sensors", "sensor_sums", "sensor_particles", "sensor_stays"
+BY_SIZE = "sensor_sizes"
 """Names of the groups of a checkpoint: a row for each sensor, for each of its classes, for each particle that it
-stores, and for each duration of a stay."""
+stores, for each duration of a stay, and, of sensors with passing sizes, for each class of size."""
 
 TABLES = (
     StateTable(SENSORS, observes=True),
     StateTable(SUMS, observes=True),
     StateTable(KNOWN, ("key", "id"), observes=True),
     StateTable(STAYS, observes=True),
+    StateTable(BY_SIZE, observes=True),
 )
 """These groups; each rank has rows of the group of particles."""
 
@@ -62,7 +64,25 @@ def sensor_groups(places: Sequence[SensorPlace]) -> dict[str, dict[str, NDArray[
         },
         KNOWN: {"key": key_of("known"), "id": joined("known"), "value": joined("value")},
         STAYS: {"key": key_of("stays"), "count": joined("stays")},
+        **_size_group(places),
     }  # fmt: skip
+
+
+def _size_group(places: Sequence[SensorPlace]) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the group of masses by size; none if no sensor has passing sizes."""
+    tables = [(one.key, one.state.sizes) for one in places if one.state.sizes is not None]
+    if not tables:
+        return {}
+    rows = [np.nonzero(sizes.limbs.any(axis=(2, 3))) for _, sizes in tables]
+    pairs = list(zip(tables, rows, strict=True))
+    return {
+        BY_SIZE: {
+            "key": np.concatenate([np.full(len(at), key) for (key, _), (_, at) in pairs]),
+            "kind": np.concatenate([kind for kind, _ in rows]),
+            "size": np.concatenate([sizes.first + at for (_, sizes), (_, at) in pairs]),
+            "sums": np.concatenate([sizes.limbs[row] for (_, sizes), row in pairs]),
+        }
+    }
 
 
 def load_sensors(
@@ -83,6 +103,21 @@ def load_sensors(
             setattr(place.state, name, stored[name][row].item())
         place.state.stays = stays["count"][stays["key"] == place.key]
         _load_known(system.exchange, place, known)
+        _load_sizes(place, groups.get(BY_SIZE, {"key": np.zeros(0, np.int64)}))
+
+
+def _load_sizes(place: SensorPlace, stored: Mapping[str, NDArray[Any]]) -> None:
+    """Continue the masses by size; those of a sensor without them begin at the present step."""
+    if place.section.passing is None or not place.counts_passage:
+        return
+    place.state.sizes = place.no_sizes()
+    mine = stored["key"] == place.key
+    if mine.any():
+        kind, size, sums = (stored[name][mine] for name in ("kind", "size", "sums"))
+        first = int(size.min())
+        limbs = np.zeros((len(place.state.sizes.limbs), int(size.max()) + 1 - first, *sums.shape[1:]), np.int64)
+        limbs[kind, size - first] = sums
+        place.state.sizes.add_sums(first, limbs)
 
 
 def _load_known(exchange: Exchange, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:

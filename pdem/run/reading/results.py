@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pdem.features.breakage.results.breakage_file import BrokenParticles
     from pdem.features.collisions.counted import CollisionEnergies
     from pdem.foundation.array_types import Floats
+    from pdem.run.reading.passing_curve import PassingCurve
 
 _SHOWN_COLUMNS = 12
 
@@ -258,6 +259,27 @@ class Results:
             If the run has no snapshot, or the case has no bonds.
         """
         return self.at(time).fragments
+
+    def sizes(self, time: float, material: str | None = None, region: Any = None) -> PassingCurve:
+        """Return the size distribution by mass at the snapshot nearest to a time [s].
+
+        ``results.sizes(2.0).percentile(80)`` is P80; ``diameter`` and ``passing`` are the passing curve.
+
+        Parameters
+        ----------
+        time : float
+            Time [s].
+        material : str, optional
+            Name of the material of the particles that count; by default all.
+        region : mapping or region of a case, optional
+            Particles count if their centre is inside, see `Snapshot.inside`; by default all.
+
+        Raises
+        ------
+        InputError
+            If the run has no snapshot, the case no such material, or the region is not valid.
+        """
+        return self.at(time).sizes(material, region)
 
     @cached_property
     def case(self) -> Case:

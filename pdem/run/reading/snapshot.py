@@ -22,6 +22,7 @@ from pdem.output.snapshots.contact_snapshots import read_contacts
 from pdem.output.snapshots.formats import BOND_FILE
 from pdem.output.snapshots.snapshot_files import PARTICLE_FILE
 from pdem.particles import regions
+from pdem.run.reading.passing_curve import PassingCurve, sizes_of_particles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,6 +134,16 @@ class Snapshot:
             If the region is not valid.
         """
         return regions.distance(region_of(region), self.position) == 0.0
+
+    def sizes(self, material: str | None = None, region: Any = None) -> PassingCurve:
+        """Return the size distribution by mass, see `Results.sizes`.
+
+        Raises
+        ------
+        InputError
+            As for `Results.sizes`.
+        """
+        return sizes_of_particles(self.columns, self.time, self._results, material, region)
 
     @cached_property
     def walls(self) -> Named[WallSnapshot]:
