@@ -37,7 +37,7 @@ WEAKENED, BROKEN = range(2)
 """Indices of `Strengths.counts`: number of particles weakened in the present step; 1 if a particle breaks."""
 
 _NEWTON = 40
-_CLOSE = 1e-16
+_CLOSE = 1e-16  # a small part of a quantum
 
 
 class Strengths(NamedTuple):
@@ -107,13 +107,14 @@ def damage_by_ratio(ratio: float, exponent: float) -> float:
     ``D = (2 g x / (2 g - 5 D + 5))**(2 g / 5)`` with the exponent g (Tavares 2009). Newton's method rises from 0 to
     the smallest root, since the right side is convex.
     """
-    damage, twice = 0.0, 2.0 * exponent
+    damage, twice, order = 0.0, 2.0 * exponent, 0.4 * exponent
     for _ in range(_NEWTON):
         rest = twice - 5.0 * damage + 5.0
-        right = power(twice * ratio / rest, 0.4 * exponent)
+        base = twice * ratio / rest
+        right = base * base if order == 2.0 else power(base, order)  # the usual exponent is 5
         change = (right - damage) / (1.0 - min(twice * right / rest, 1.0 - _CLOSE))
         damage += change
-        if change <= _CLOSE * damage:
+        if change <= _CLOSE:
             break
     return min(damage, 1.0)
 

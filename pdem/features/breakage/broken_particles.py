@@ -66,16 +66,18 @@ def end_loads(system: System, share: Floats, contacts: Records) -> EndLoads:
     first, second = lower < own.count, higher < own.count
     row = np.concatenate((lower[first], higher[second], at_wall)).astype(np.int64)
     others = material[higher[first]], material[lower[second]], wall_material[wall] + len(share)
-    history = np.concatenate(
-        (pairs.history[:, first], pairs.history[:, second], walls.history[: law.columns]), axis=1
-    )  # fmt: skip
-    force = history[law.place(LARGEST_FORCE.name)] if law.has(LARGEST_FORCE.name) else np.zeros(len(row))
+
+    def column(place: int) -> Floats:
+        return np.concatenate((pairs.history[place, first], pairs.history[place, second], walls.history[place]))
+
+    springs = [column(place) for place, _ in spring_accounts(system)]
+    has_force = law.has(LARGEST_FORCE.name)
     return EndLoads(
         row, np.concatenate((pairs.higher[first], pairs.lower[second], -1 - wall)),
-        share[material[row], np.concatenate(others)], history[law.place(STRAIN_ENERGY.name)],
-        history[law.place(LARGEST_ENERGY.name)], force,
-        np.maximum(history[OVERLAP], 0.0),
-        history[[place for place, _ in spring_accounts(system)]],
+        share[material[row], np.concatenate(others)], column(law.place(STRAIN_ENERGY.name)),
+        column(law.place(LARGEST_ENERGY.name)),
+        column(law.place(LARGEST_FORCE.name)) if has_force else np.zeros(len(row)),
+        np.maximum(column(OVERLAP), 0.0), np.array(springs).reshape(len(springs), len(row)),
     )  # fmt: skip
 
 

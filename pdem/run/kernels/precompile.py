@@ -72,8 +72,10 @@ model = "{}"
 {}
 size = 0.001
 spread = 1.0
-smallest = 0.0005
+smallest = 0.001
+fines = "keep"
 pieces = "members"
+fragments = {{t10_largest = 5.0}}
 """
 
 _OUTPUT = ("energies", "contact_ages", "contact_ends")
@@ -249,12 +251,12 @@ class _Laws(NamedTuple):
 
 
 def _features_of(case: Case) -> str:
-    """Return the text of features that add columns to the histories of contacts; nothing breaks."""
+    """Return the text of features that add columns to the histories of contacts; large particles break at once."""
     columns = {one.name for one in breakage_columns(case)}
     text = _HEAT.format(str(case.heat.from_motion).lower()) if case.heat is not None else ""
     if columns:
         by_force = LARGEST_FORCE.name in columns
-        keys = "strength = 1e30" if by_force else "fracture_energy = 1e30\nexponent = 0.0"
+        keys = "strength = 1e-9" if by_force else "fracture_energy = 1e-9\nexponent = 0.0"
         text += _BREAKAGE.format("stress" if by_force else "tavares", keys)
     return text
 
