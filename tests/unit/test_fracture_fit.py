@@ -9,6 +9,7 @@ import pytest
 
 import pdem
 from helpers.drop_weights import COPPER, RATIOS, SIZES, drawn
+from pdem.features.breakage.strength_models import Growth, Tavares
 from pdem.foundation.errors import InputError
 from pdem.laboratory.drop_weights import drop_weights_of
 from pdem.laboratory.fracture_fit import FRACTURE_KEYS, fit_drop_weights
@@ -23,6 +24,15 @@ def test_medians_and_shares_are_those_of_the_model():
     assert median == pytest.approx([2941.118, 1384.419, 596.360, 377.855, 284.055, 236.570], abs=6e-4)
     share = broken_share(np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0]), 1.0, 0.8, 4.0)
     assert share == pytest.approx([0.022121, 0.144772, 0.5, 0.768749, 0.915165, 0.996989, 1.0, 1.0], abs=6e-7)
+
+
+def test_the_fit_has_the_model_of_runs():
+    """The fit and the strengths of a run are written apart; what the fit finds must mean the same in a case."""
+    model = Tavares(COPPER["fracture_energy"], COPPER["size"], COPPER["exponent"], 0.8, 4.0, Growth(67.7, 0.029))
+    radius, energy = np.array(SIZES) / 2.0, np.geomspace(10.0, 9000.0, len(SIZES))
+    median = median_energy(2.0 * radius, *(COPPER[name] for name in FRACTURE_KEYS[:3]))
+    assert median == pytest.approx(model.median(radius), rel=1e-13)
+    assert broken_share(energy, median, 0.8, 4.0) == pytest.approx(model.broken_share(radius, energy), abs=1e-13)
 
 
 @pytest.mark.parametrize("is_curve", [True, False])

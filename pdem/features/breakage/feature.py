@@ -36,9 +36,10 @@ from pdem.features.breakage.fragment_sizes import SizeModel
 from pdem.features.breakage.loading_time import loading_time
 from pdem.features.breakage.particle_strengths import ParticleStrengths, fields_of_breakage
 from pdem.features.breakage.replacement import Replacement
-from pdem.features.breakage.results.breakage_file import breakage_line, write_breakage
+from pdem.features.breakage.results.breakage_file import breakage_line, broken_particles_of, write_breakage
 from pdem.features.breakage.size_tables import size_rows
 from pdem.foundation import exact_math
+from pdem.foundation.errors import InputError
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.engine.views.series_line import SeriesLine
     from pdem.features.breakage.replacement import ReplacementPlan
+    from pdem.features.breakage.results.breakage_file import BrokenParticles
     from pdem.foundation.array_types import Booleans, Integers
     from pdem.foundation.fields import Field
 
@@ -286,6 +288,20 @@ class Breakage(Feature):
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column, for the condition of a stage."""
         return float(self.values(system, None)[name])  # type: ignore[arg-type]
+
+    def all_of(self, system: System) -> BrokenParticles | None:
+        """Return all particles that have broken, on the first rank; None elsewhere. Collective.
+
+        Raises
+        ------
+        InputError
+            If no material of the case breaks.
+        """
+        if self.strengths_of is None:
+            raise InputError("simulation.breakage: no material of the case breaks; give one [materials.NAME.breakage]")
+        events = self.events.collected(system.exchange)
+        dt = system.constants.time_step.dt
+        return None if events is None else broken_particles_of(events, system.case, dt)
 
     def write(self, system: System, folder: Path) -> None:
         """Write the file of broken particles. Collective."""

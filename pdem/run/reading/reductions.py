@@ -12,6 +12,7 @@ from pdem.continuum.fields import ContinuumFields
 from pdem.engine.views.bodies import sphere_masses
 from pdem.engine.views.stress import stress_of
 from pdem.features.bonds.feature import Bonds
+from pdem.features.breakage.feature import Breakage
 from pdem.features.collisions.feature import Collisions
 from pdem.features.fields.feature import Fields
 from pdem.features.fields.sampling import present_frame, present_sums
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.engine.views.stress import Stress
     from pdem.features.bonds.results.fragments import Fragments
+    from pdem.features.breakage.results.breakage_file import BrokenParticles
     from pdem.features.collisions.counted import CollisionEnergies
     from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.output.contact_table import ContactTable
@@ -299,6 +301,19 @@ class Reductions:
             If the case has no bonds.
         """
         return self.system.features.get(Bonds).fragments(self.system)
+
+    @property
+    def breakage(self) -> BrokenParticles | None:
+        """Particles that have broken into fragments, by time and id, on the first rank; None elsewhere. Collective.
+
+        Their strengths are the columns ``fracture_energy`` and ``fracture_stress`` of particles.
+
+        Raises
+        ------
+        InputError
+            If no material of the case breaks.
+        """
+        return self.system.features.get(Breakage).all_of(self.system)
 
     def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, Booleans]:
         """Return values as rows (n, k), and the mask of particles to include. Collective."""

@@ -11,6 +11,7 @@ import numpy as np
 from pdem.case.model import Case
 from pdem.features.bonds.results.breaks_file import read_breaks
 from pdem.features.breakage.results.breakage_file import read_breakage
+from pdem.features.breakage.results.fines import fines_below
 from pdem.features.collisions.counted import edges_of, read_collisions
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
@@ -32,7 +33,7 @@ from pdem.run.reading.wall_snapshot import WallSnapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pdem.features.bonds.results.breaks_file import Breaks
     from pdem.features.bonds.results.fragments import Fragments
@@ -249,6 +250,18 @@ class Results:
             If no material of the case breaks.
         """
         return read_breakage(self.folder)
+
+    def fines(self, diameters: ArrayLike) -> Floats:
+        """Return the mass of fines below some diameters (d,) [m], until the last snapshot [kg].
+
+        Fines are the fragments of broken particles that were too small for spheres.
+
+        Raises
+        ------
+        InputError
+            If no material of the case breaks.
+        """
+        return fines_below(self.breakage, self.case, diameters)
 
     def fragments(self, time: float) -> Fragments:
         """Return the fragments at the snapshot nearest to a time [s]: groups of particles that bonds join.
