@@ -236,7 +236,7 @@ def note_status(status: Integers, outcome: Integers) -> None:
     status[MINE, LISTS] = min(outcome[CODE], STALE)
     told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
     status[MINE, ERRORS] += 1 if told else 0
-    status[MINE, REQUEST] = outcome[BREAKS]
+    status[MINE, REQUEST] |= outcome[BREAKS]
 
 
 @inlined
@@ -290,19 +290,19 @@ def take_step(
         if not evaluate_ghost_pairs(pairs, limbs, outcome, times):
             return GHOST_PAIRS
     sum_remaining(pairs, outcome, times)
-    finish_strengths(pairs.evaluated[2], pairs.evaluated[3], outcome[TAKEN] + 1, pairs.strengths)
+    finish_strengths(pairs.chunks, pairs.evaluated[2], pairs.evaluated[3], outcome[TAKEN] + 1, pairs.strengths)
     return 0
 
 
 @inlined
 def finish_strengths(
-    chunks: tuple[Any, ...], contacts: tuple[Any, ...], step: int, strengths: tuple[Any, ...] | None
+    number: int, chunks: tuple[Any, ...], contacts: tuple[Any, ...], step: int, strengths: tuple[Any, ...] | None
 ) -> None:  # fmt: skip
-    """Apply the damage of the step with a number, and watch its contacts between particles."""
+    """Apply the damage of a step, and watch its contacts between particles in a number of chunks."""
     if strengths is not None:
         s = Strengths(*strengths)
         apply_damage(s)
-        watch_pairs(Chunks(*chunks), Contacts(*contacts), step, s)
+        watch_pairs(number, Chunks(*chunks), Contacts(*contacts), step, s)
 
 
 @inlined

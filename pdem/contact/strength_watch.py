@@ -197,12 +197,15 @@ def apply_damage(s: Strengths) -> None:
 
 
 @inlined
-def watch_pairs(chunks: Chunks, contacts: Contacts, taken: int, s: Strengths) -> None:
-    """Note whether an owned particle breaks at a contact with a particle, after `taken` steps of a kernel."""
+def watch_pairs(number: int, chunks: Chunks, contacts: Contacts, taken: int, s: Strengths) -> None:
+    """Note whether an owned particle breaks at a contact with a particle, after `taken` steps of a kernel.
+
+    The contacts are in the first `number` chunks; behind them chunks of earlier lists may remain.
+    """
     owned, forces, step = len(s.limit), len(s.force_limit) > 0, s.step + taken
     strain, column, force_column = BLOCK * s.strain, BLOCK * s.column, BLOCK * s.force_column
     least = s.least[0]
-    for chunk in range(len(chunks.contacts)):
+    for chunk in range(number):
         begin = chunks.history_begin[chunk]
         for h in range(begin, begin + chunks.contacts[chunk]):
             at = history_of(h, contacts.width)
@@ -254,15 +257,16 @@ def watch_walls(near: NearFacets, now: WallRecord, taken: int, s: Strengths) -> 
 
 @kernel
 def finish_step_of_strengths(
-    chunks: tuple[Any, ...], contacts: tuple[Any, ...], taken: int, strengths: tuple[Any, ...]
+    number: int, chunks: tuple[Any, ...], contacts: tuple[Any, ...], taken: int, strengths: tuple[Any, ...]
 ) -> None:  # fmt: skip
     """Apply the damage of a step, and watch the contacts between particles.
 
-    Arguments are the fields of `Chunks`, `Contacts` and `Strengths`, and the number of steps taken.
+    Arguments are the number of chunks, the fields of `Chunks`, `Contacts` and `Strengths`, and the number of steps
+    taken.
     """
     s = Strengths(*strengths)
     apply_damage(s)
-    watch_pairs(Chunks(*chunks), Contacts(*contacts), taken, s)
+    watch_pairs(number, Chunks(*chunks), Contacts(*contacts), taken, s)
 
 
 @kernel

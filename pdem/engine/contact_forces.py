@@ -312,7 +312,8 @@ class ContactSteps:
             return
         storage = self._system.contacts.pairs.storage
         finished = self.taken + 1
-        finish_step_of_strengths(tuple(storage.chunks), tuple(storage.contacts), finished, strengths)
+        chunks, contacts = tuple(storage.chunks), tuple(storage.contacts)
+        finish_step_of_strengths(storage.number, chunks, contacts, finished, strengths)
         if (walls := self._system.contacts.walls) is not None:
             evaluated = walls.evaluated(
                 self._system.contacts.pairs.packed(self._system.particles.count), len(self._parameters.density)

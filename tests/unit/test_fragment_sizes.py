@@ -145,13 +145,21 @@ def test_sizes_scale_with_the_parent():
     np.testing.assert_allclose(two, 2.0 * one, rtol=1e-14)
 
 
-def test_large_fragments_are_cut():
-    shares = [share for share in (np.arange(99) + 0.5) / 99 if fragment_radii(model(), 1.0, 2.0, share)[0] > 0.9]
-    assert shares
-    for share in shares:
-        radii = fragment_radii(model(), 1.0, 2.0, share, largest=0.9)
-        assert radii[0] == 0.9
-        np.testing.assert_array_equal(radii[1:], fragment_radii(model(), 1.0, 2.0, share)[1:])
+@pytest.mark.parametrize("largest", [0.9, 0.5, 0.2])
+def test_large_fragments_are_cut_into_several(largest):
+    """What is cut are fragments: hardly any more mass is lost than without a limit."""
+    for share in (np.arange(33) + 0.5) / 33:
+        whole, radii = (fragment_radii(model(), 1.0, 2.0, share, limit) for limit in (math.inf, largest))
+        assert radii.max(initial=0.0) <= largest
+        assert radii.min(initial=1.0) >= 0.1
+        assert np.all(np.diff(radii) <= 0.0)
+        assert cubes(whole) >= cubes(radii) >= cubes(whole) - Fraction(2, 1000) * np.count_nonzero(whole > largest)
+        assert np.all(np.isin(whole[whole <= largest], radii))
+
+
+def test_with_hardly_any_room_all_is_fines():
+    for keeps_fines in (False, True):
+        assert len(fragment_radii(model(keeps_fines=keeps_fines), 1.0, 2.0, 0.3, largest=0.0999)) == 0
 
 
 def test_the_same_fragments_after_the_memory_is_cleared():

@@ -141,28 +141,29 @@ def fragment_radii(model: SizeModel, radius: float, t10: float, uniform: float, 
     uniform : float
         Random number from 0 to 1 (excluded) that chooses one of the possible sets of fragments.
     largest : float, optional
-        Fragments with a larger radius [m] are cut to it; the mass that is cut is fines.
+        Fragments with a larger radius [m] are cut to it; what is cut is a fragment as well, or several.
 
     Returns
     -------
     ndarray, shape (n,)
         Radii [m], falling, none below the smallest; empty if all the mass is fines. The sum of their cubes is at most
         that of the parent in exact terms; the difference is fines. If fines are kept, it is that of the parent to
-        rounding, unless fragments are cut or there is no space for one sphere of the smallest size.
+        rounding, unless there is no space for one sphere of the smallest size, or all have the largest radius. With a
+        largest radius below the smallest one all mass is fines.
 
     Raises
     ------
     InputError
         If t10 is out of range, or there are more than `MOST_FRAGMENTS`.
     """
-    if radius < model.smallest:
+    if min(radius, largest) < model.smallest:
         return np.zeros(0)
     chosen, number = _chosen(model, _checked(t10), uniform)
     least = _least_volume(model, radius)
     volumes = _volumes(chosen, number, least)
     radii = np.empty(len(volumes))
-    write_radii(volumes, radius, (model.smallest, min(largest, radius)), radii)
-    radii = _not_heavier(_falling(radii), radius, model.smallest)
+    write_radii(volumes, radius, (model.smallest, radius), radii)
+    radii = _not_heavier(_cut(_falling(radii), largest, model.smallest), radius, model.smallest)
     if model.keeps_fines:
         radii = _with_fines(radii, radius, model.smallest)
     return _falling(radii if largest >= radius else np.minimum(radii, largest))
@@ -270,6 +271,18 @@ def write_radii(volumes: Floats, radius: float, limits: tuple[float, float], rad
 
 def _falling(radii: Floats) -> Floats:
     return np.sort(radii)[::-1].copy()
+
+
+def _cut(radii: Floats, largest: float, smallest: float) -> Floats:
+    """Return radii of at most `largest`, falling; what is cut becomes fragments, or is left out below `smallest`."""
+    parts: list[float] = []
+    for radius in radii[radii > largest].tolist():
+        rest = radius
+        while rest > largest:
+            parts.append(largest)
+            rest = exact_math.cbrt(rest * rest * rest - largest * largest * largest) * _FROM_BELOW
+        parts.extend([rest] if rest >= smallest else [])
+    return _falling(np.concatenate((parts, radii[radii <= largest]))) if parts else radii
 
 
 def _cubes(radii: Floats) -> float:
