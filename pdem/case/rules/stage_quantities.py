@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pdem.case.columns import balance_columns, box_columns, stress_columns, writes_stress
 from pdem.case.groups.fixed_groups import fixed_columns
+from pdem.case.laws import has_breakage
+from pdem.features.breakage.columns import BREAKAGE_COLUMNS
 from pdem.features.heat.columns import OF_ALL
 from pdem.features.sensors.columns import AXES, columns_of_sensor
 
@@ -33,7 +35,9 @@ class Quantity(NamedTuple):
         Least possible value.
     """
 
-    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions", "heat"]
+    kind: Literal[
+        "state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions", "heat", "breakage"
+    ]
     owner: str = ""
     least: float = 0.0
 
@@ -63,6 +67,7 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
             if name != f"{sensor.name}_flow":
                 found[name] = Quantity("sensors", sensor.name, -math.inf if signed else 0.0)
     found |= {name: Quantity("heat") for name, _ in OF_ALL if case.heat is not None}
+    found |= {name: Quantity("breakage") for name, *_ in BREAKAGE_COLUMNS if has_breakage(case)}
     for insertion in case.insertions:
         found |= {f"{insertion.name}_{name}": Quantity("insertions", insertion.name) for name in INSERTED}
     return found

@@ -277,8 +277,9 @@ class Breakage(Feature):
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
         """Return the values of these columns."""
-        if self.strengths_of is None:
-            return {}
+        return {} if self.strengths_of is None else self._values()
+
+    def _values(self) -> dict[str, float]:
         sums = self._sums.values()
         return {
             "broken": self.broken, "fragments_inserted": self.fragments, "fines_mass": sums["fines"],
@@ -287,7 +288,7 @@ class Breakage(Feature):
 
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column, for the condition of a stage."""
-        return float(self.values(system, None)[name])  # type: ignore[arg-type]
+        return float(self._values()[name])
 
     def all_of(self, system: System) -> BrokenParticles | None:
         """Return all particles that have broken, on the first rank; None elsewhere. Collective.

@@ -8,6 +8,8 @@ import numpy as np
 
 from pdem.features.breakage.fragment_sizes import SizeModel, passing
 from pdem.features.breakage.size_tables import size_rows
+from pdem.foundation import exact_math
+from pdem.foundation.interpolation import interpolated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -50,4 +52,5 @@ def fines_below(broken: BrokenParticles, case: CaseData, diameters: ArrayLike) -
 
 def _share_at(size: ArrayLike, sizes: Floats, share: Floats) -> Floats:
     """Return the mass fraction below sizes over that of the particle, linear in the logarithm of the size."""
-    return np.interp(np.log(np.asarray(size, np.float64)), np.log(sizes), share, left=0.0)
+    within = np.maximum(np.asarray(size, np.float64), sizes[0])
+    return np.asarray(interpolated(exact_math.log(within), exact_math.log(sizes), share))
