@@ -116,7 +116,10 @@ class MaterialBreakage(BaseModel):
 
 
 class BreakageLimits(Section):
-    """``[breakage]``: how often spheres are replaced by fragments, and how many fragments there may be."""
+    """``[breakage]``: when spheres that break are replaced by fragments, and how many fragments there may be.
+
+    ``[materials.NAME.breakage]`` has the strengths and the fragments of a material.
+    """
 
     every: Positive | None = entry(
         "Interval between two replacements, in s; by default each step in which a sphere breaks. Lists of neighbours "

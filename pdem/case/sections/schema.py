@@ -100,7 +100,9 @@ class CaseData(Section):
         "Bonds between spheres by name, from the start of the run on.", default_factory=dict
     )
     heat: Heat | None = entry("Temperatures of particles, and their exchange of heat.", default=None)
-    breakage: BreakageLimits | None = entry("Limits of the breakage of spheres.", default=None)
+    breakage: BreakageLimits | None = entry(
+        "When spheres that break are replaced; `materials.NAME.breakage` makes those of a material break.", default=None
+    )
     motions: dict[str, MovingFrame] = entry(
         "Motions by name, which carry walls and other motions.", default_factory=dict
     )
