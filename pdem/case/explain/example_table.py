@@ -148,6 +148,26 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
         time=0.3,
         film=True,
     ),
+    "jaw_crusher": ExampleRow(
+        "machines",
+        {
+            "walls.1.swing.frequency.rpm=200": "A slower jaw: rocks fall farther between two strokes.",
+            "walls.1.swing.amplitude=0.012": "A shorter stroke: a coarser product, and fewer breaks.",
+            "materials.rock.breakage.fracture_energy=100.0": "A weaker rock breaks higher up, at a smaller load.",
+        },
+        "--view front --colour-by radius",
+        film=True,
+    ),
+    "ore_mill": ExampleRow(
+        "machines",
+        {
+            "materials.ore.breakage.fracture_energy=15.0": "A weaker ore: more particles break, and fragments do, too.",
+            "motions.drum.rotation.rate=2.8": "A faster mill throws its balls farther.",
+            "interactions.default.restitution=0.4": "More of each impact is lost by damping, and less breaks.",
+        },
+        "--view front --colour-by generation",
+        film=True,
+    ),
     "kiln": ExampleRow(
         "machines",
         {
@@ -278,6 +298,26 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
             "bonds.cement.moment_factor=0.0": "Bonds break by their forces alone: after 1 ms the disc is whole.",
         },
         "--view front --colour-by fragment",
+        film=True,
+    ),
+    "drop_weight": ExampleRow(
+        "laboratory",
+        {
+            "walls.1.body.velocity=[0.0, 0.0, -6.0]": "Nearly twice the energy: a larger t10, and more fragments.",
+            "particles.0.radius=0.004": "A smaller particle is stronger, but the weight is the same.",
+            "materials.ore.breakage.seed=1": "Another particle of the same ore, with a strength of its own.",
+        },
+        "--colour-by radius",
+        film=True,
+    ),
+    "crushed_bed": ExampleRow(
+        "laboratory",
+        {
+            "materials.ore.breakage.fracture_energy=100.0": "A weaker ore: a smaller load, and more grains that break.",
+            "materials.ore.breakage.smallest=0.9e-3": "Fewer fragments, more fines, and a longer time step.",
+            "materials.ore.breakage.spread=0.3": "Strengths that differ less: grains break later, and more at once.",
+        },
+        "--view front --cut y=0 --colour-by generation",
         film=True,
     ),
     "rope": ExampleRow(

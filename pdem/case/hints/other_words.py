@@ -118,6 +118,17 @@ KEYS: dict[str, tuple[str, ...]] = {
     "outer_radius": ("rout", "ro", "ra", "outerradius"),
     "until": ("condition", "stopwhen", "criterion", "untilcondition"),
     "quantity": ("variable", "column", "name", "field"),
+    "breakage": (
+        "break", "breaking", "fracture", "fracturing", "fragmentation", "comminution", "crushing", "crush", "grinding",
+        "milling", "attrition", "replacement", "particlereplacement", "particlebreakage", "ufrj", "tavaresufrj",
+    ),
+    "fracture_energy": ("einf", "e50", "medianfractureenergy", "particlefractureenergy", "massspecificfractureenergy"),
+    "greatest": ("emax", "truncation", "truncationratio", "emaxe50"),
+    "damage": ("damageconstant", "damageaccumulation", "accumulation", "damageexponent"),
+    "fragments": ("daughters", "progeny", "childparticles", "daughterparticles"),
+    "t10_largest": ("maximumt10", "t10max", "maxt10", "breakageparametera"),
+    "fines": ("dust", "belowsize", "subsize"),
+    "smallest": ("minimumsize", "minsize", "minimumfragmentsize", "minfragmentsize", "smallestfragment"),
     "time": (
         "simulation", "general", "settings", "run", "control", "integration", "timestepping", "timecontrol",
         "solver",
