@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import InputError, name_hint
 from pdem.verification import bits
 from pdem.verification.study import Study
-from validation import clusters, h2, heat, hgrid, models, nbs
+from validation import breakage, clusters, h2, heat, hgrid, models, nbs
 from validation.bonds import buckling, elastica, waves
 from validation.gallery import (
     beverloo,
@@ -68,6 +68,14 @@ STUDIES = (
         heat.run,
         source="closed forms; G. K. Batchelor, R. W. O'Brien, Proc. R. Soc. Lond. A 355 (1977) 313",
         parameters=heat.PARAMETERS,
+    ),
+    Study(
+        "breakage",
+        "Breakage beside the theory of Tavares",
+        breakage.run,
+        source="L. M. Tavares, R. P. King, Int. J. Miner. Process. 54 (1998) 1-28; L. M. Tavares, Powder Technol. 190 "
+        "(2009) 327-339",
+        parameters=breakage.PARAMETERS,
     ),
     spheres_collide.STUDY,
     sphere_on_plane.STUDY,

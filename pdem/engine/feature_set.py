@@ -24,6 +24,8 @@ class Turn(IntEnum):
     """Before anything changes: the forces of contacts are those of the step."""
     COLLECT = 20
     """Sums of the steps until now are added up over ranks."""
+    BREAK = 25
+    """Particles are replaced by fragments, as long as the forces of the contacts of the step can be read."""
     LEAVE = 30
     """Particles outside the domain are removed."""
     CHANGE_GRAVITY = 40
@@ -32,8 +34,6 @@ class Turn(IntEnum):
     """The conditions of the present stage are checked."""
     COUNT = 60
     """Particles are counted and removed."""
-    BREAK = 65
-    """Particles are replaced by fragments."""
     INSERT = 70
     """Particles are inserted."""
     DEFORM = 80

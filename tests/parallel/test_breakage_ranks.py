@@ -9,9 +9,10 @@ import pytest
 
 import pdem
 from decomposition.mpi import patient_barrier
-from helpers.breaking_cases import events_of, feature_of, oedometer_case
+from helpers.breaking_cases import FLOOR, RADIUS, case_of, events_of, feature_of, group, oedometer_case
 from helpers.rank_cases import DRUM, communicator, compare, compare_restart, divided, require_same_bits, state
 from pdem.case.example_meshes.mixer import drum
+from pdem.foundation.errors import CaseError
 
 BREAKAGE = """
 [materials.grain.breakage]
@@ -56,7 +57,8 @@ THERMAL = "conductivity = 50.0\nheat_capacity = 500.0\ncontact_modulus = 1e10\n"
 
 EVERYTHING = (
     BREAKING_CLOUD.replace("poisson_ratio = 0.25\n", f"poisson_ratio = 0.25\n{THERMAL}").replace(
-        'folder = "unused"', 'folder = "unused"\ncontact_ends = true\ncollision_energies = true'
+        'folder = "unused"',
+        'folder = "unused"\ncontact_ends = true\ncollision_energies = {lowest = 1e-9, highest = 10.0}',
     )
     + """
 [heat]
@@ -67,11 +69,11 @@ name = "feed"
 material = "grain"
 radius = 0.006
 temperature = 300.0
-region = {lower = [0.02, 0.02, 0.05], upper = [0.10, 0.06, 0.08]}
-count_rate = 4000
-count = 8
-every = 2e-4
-velocity = [0.0, 0.0, -2.0]
+region = {lower = [0.0, 0.0, 0.06], upper = [0.12, 0.08, 0.08]}
+count_rate = 1000
+count = 5
+every = 4e-4
+velocity = [0.0, 0.0, -4.0]
 [[sensors]]
 name = "outlet"
 region = {lower = [0.0, 0.0, 0.0], upper = [0.12, 0.08, 0.01]}
@@ -187,7 +189,7 @@ def test_a_plate_that_crushes_a_bed(ranks):
 @pytest.mark.ranks(1, 2, timeout=600)
 def test_a_case_of_two_dimensions(ranks):
     text = BREAKING_CLOUD.replace("gravity = [0.3, 0.0, -2.0]", "gravity = [0.3, -2.0, 0.0]\ndimension = 2")
-    text = text.replace("volume_fraction = 0.25", "volume_fraction = 0.15")
+    text = text.replace("upper = [0.12, 0.08, 0.08]", "upper = [0.4, 0.3, 0.08]").replace("0.25, seed", "0.4, seed")
     run = compare(divided(text + BREAKAGE, "slabs", "always"), 600)
     columns = run.gather()
     assert feature_of(run).broken > 3
@@ -203,7 +205,9 @@ def test_a_box_that_deforms(ranks):
 shear = {velocity_along = "x", gradient_along = "y", rate = 60.0}
 z = {strain_rate = -20.0}
 """
-    text = BREAKING_CLOUD.replace("periodic = [true, true, false]\ngravity = [0.3, 0.0, -2.0]", "periodic = true")
+    text = BREAKING_CLOUD.replace(
+        "periodic = [true, true, false]\ngravity = [0.3, 0.0, -2.0]", "periodic = [true, true, true]"
+    )
     run = compare(divided(text + deformation + BREAKAGE, "slabs", "always"), 400)
     assert feature_of(run).broken > 10
 
@@ -236,3 +240,18 @@ def test_a_run_with_breakage_is_replayed(ranks, shared_path):
     if comm.rank == 0:
         assert pdem.replay(shared_path / "run", 0.5e-3, 3e-3, output=shared_path / "alone").proved
     patient_barrier(comm)
+
+
+@pytest.mark.ranks(1, 2, timeout=300)
+def test_a_function_that_fails_at_a_replacement_stops_all_ranks(ranks, shared_path):
+    """It is called for the fragments on the first rank only; the others must not wait for ever."""
+    comm = communicator()
+    if comm.rank == 0:
+        text = "def law(radius, share):\n    assert (radius > 0.0045).all()\n    return 100.0 + 0.0 * radius\n"
+        (shared_path / "laws.py").write_text(text)
+    comm.Barrier()
+    own = {"model": "python:laws.py:law", "smallest": RADIUS / 8.0}
+    grains = group([[4.0 * RADIUS * k, 0.0, 1.001 * RADIUS] for k in range(8)], velocity=(0.0, 0.0, -20.0))
+    run = pdem.Simulation(case_of(shared_path, breakage=own, particles=[grains], walls=[FLOOR]), comm)
+    with pytest.raises(CaseError, match=r'"python:laws\.py:law" failed: AssertionError'):
+        run.advance(400)

@@ -14,7 +14,8 @@ LONG = "thornton-maw", "chain"
 QUICK = [
     pytest.param(study, marks=pytest.mark.slow if study.name in LONG else ())
     for study in STUDIES
-    if (study.group in ("impacts", "rolling", "promises") and study.name != "bits") or study.name in ("chain", "heat")
+    if (study.group in ("impacts", "rolling", "promises") and study.name != "bits")
+    or study.name in ("chain", "heat", "breakage")
 ]
 
 

@@ -101,6 +101,7 @@ class NeighbourLists:
         self.search = make_search(
             wanted.method, skins.cell_sizes, constants.lower, constants.period, wanted.direction, constants.dimension
         )
+        self.search.set_shape(constants.shape)  # of a box that has deformed
 
     def count_change(self, number: int) -> None:
         """Count inserted or removed particles of all ranks."""

@@ -10,7 +10,7 @@ from pdem.case.laws import has_breakage
 from pdem.contact.law.parts import LARGEST_ENERGY
 from pdem.contact.pairs.removed_forces import remove_forces
 from pdem.contact.strength_watch import weaken_listed_at_pairs, weaken_listed_at_walls
-from pdem.containers.group import on_first_rank
+from pdem.containers.group import on_each_rank, on_first_rank
 from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.blow_up import OF_FEATURE
 from pdem.engine.clusters.steps import cluster_table
@@ -89,6 +89,7 @@ class Breakage(Feature):
         self._sums, self._first_contacts = ExactSums(_SUMS), FirstContacts()
         self._replaced = np.empty(0, np.int64)
         self._next, self._interval, self._longest, self._loaded = NEVER, 1, 0, False
+        self._continues = False
         self.strengths_of: ParticleStrengths | None = None
         if case is None or density is None:
             return
@@ -161,7 +162,7 @@ class Breakage(Feature):
             self._replaced = plan.removed
             rest = remove_particles(system, own.id[mine], contacts)
             self._first_contacts.begin(system.progress.next_id, len(plan.columns["radius"]))
-            add_particles(system, plan.columns)
+            on_each_rank(system.exchange, lambda: add_particles(system, plan.columns))  # functions of users may fail
             self._check_number(system, plan)
             phases.lap("breakage")
             migrate_and_rebuild_lists(system, rest, phases)
@@ -178,12 +179,7 @@ class Breakage(Feature):
         columns["spring_energy"] = exact_math.totals(springs) if len(springs) else np.zeros(len(strain))
         columns["contact_energy"] = strain + columns["spring_energy"]
         whole = system.exchange.collect(columns)
-        found = None
-        if whole is not None and len(whole["id"]):
-            order = np.argsort(whole["id"])
-            whole = {name: column[order] for name, column in whole.items()}
-            found = self._replacement.plan(whole, system.constants.shape)
-        found = system.exchange.share(found)
+        found = on_first_rank(system.exchange, lambda: self._replacement_of(whole, system))
         if found is None:
             return None
         plan, events = found
@@ -191,6 +187,13 @@ class Breakage(Feature):
             system.contacts.ended_energies.add(term, -energies)
         self._book(system, plan, events)
         return plan
+
+    def _replacement_of(self, parents: Columns | None, system: System) -> tuple[ReplacementPlan, Columns] | None:
+        """Return the plan for the particles of all ranks that break, and their events; None without any."""
+        if parents is None or not len(parents["id"]):
+            return None
+        order = np.argsort(parents["id"])
+        return self._replacement.plan({name: one[order] for name, one in parents.items()}, system.constants.shape)
 
     def _book(self, system: System, plan: ReplacementPlan, events: Columns) -> None:
         """Add the events of a step to events, sums and energies; the motion of fines remains in the outflow."""
@@ -249,23 +252,33 @@ class Breakage(Feature):
         """Continue from a checkpoint, and draw the strengths of particles without one. Collective."""
         if self.strengths_of is None:
             return
-        own = system.particles
-        self.strengths_of.complete(own, cluster_table(system.clusters))
+        strengths, table = self.strengths_of, cluster_table(system.clusters)
+        on_each_rank(system.exchange, lambda: strengths.complete(system.particles, table))
         self.events.load(groups.get(EVENT_GROUP))
         if (stored := groups.get(TOTALS_GROUP)) is not None:
             self._sums = ExactSums(_SUMS, np.asarray(stored["sums"]))
-            self.broken, self.fragments = np.asarray(stored["numbers"])[0].tolist()
+            self.broken, self.fragments, self._next = np.asarray(stored["numbers"])[0].tolist()
+            self._continues = True
         self._loaded = True
-        arrays = self.strengths_of.arrays(system, asks=False)
-        if _overloaded(arrays).any():
+        if _overloaded(self.strengths_of.arrays(system, asks=False)).any():
             system.progress.request_event()
+
+    def before_steps(self, system: System) -> None:
+        """After a restart, request the replacement that contacts have requested in the last step before it."""
+        if self._continues and self.strengths_of is not None:
+            self._continues = False
+            ends = end_loads(system, self.strengths_of.share, system.contacts.records())
+            arrays = self.strengths_of.arrays(system, asks=False)
+            if broken_rows(ends, arrays, system.progress.step, self._longest).any():
+                system.progress.request_event()
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the groups of a checkpoint."""
         if self.strengths_of is None:
             return {}
         self._sums.normalise()
-        totals = {"sums": self._sums.limbs.copy(), "numbers": np.array([[self.broken, self.fragments]], np.int64)}
+        numbers = np.array([[self.broken, self.fragments, self._next]], np.int64)
+        totals = {"sums": self._sums.limbs.copy(), "numbers": numbers}
         return {
             TOTALS_GROUP: totals,
             EVENT_GROUP: {name: column.copy() for name, column in self.events.joined().items()},
