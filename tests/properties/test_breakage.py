@@ -202,3 +202,29 @@ def breakage_index(run):
     mass, first = np.array(masses(columns)), columns["radius"][columns["generation"] == 0].max(initial=0.98 * RADIUS)
     lost = np.log(first / columns["radius"])
     return (np.sum(mass * lost) + fines * math.log(6.0)) / (np.sum(mass) + fines)
+
+
+def test_neighbours_of_broken_spheres_keep_their_momentum():
+    """In a periodic box the momentum changes at replacements alone: contacts do not act on one of two bodies."""
+    cells = np.stack(np.meshgrid(*[np.arange(4)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    side = 8.0 * RADIUS
+    random = np.random.default_rng(5)
+    case = case_of(
+        breakage={**COPPER, "fracture_energy": 2.0, "smallest": RADIUS / 4.0, "damage": 5.0},
+        particles=[group((2.0 * cells + 1.0) * RADIUS, 0.97 * RADIUS)], material={"youngs_modulus": 1e9}, step=2e-7,
+        domain={"lower": [0.0] * 3, "upper": [side] * 3, "periodic": [True] * 3}, law={"restitution": 0.7},
+    )  # fmt: skip
+    run = pdem.Simulation(case, threads=1)
+    run.particles["velocity"][:] = random.normal(size=(64, 3)) * 4.0
+    run.particles["angular_velocity"][:] = random.normal(size=(64, 3)) * 100.0
+    last = momentum(run.gather())
+    size = np.abs(masses(run.gather())[0] * run.particles.velocity).sum()
+    for before, _, after, _ in watched(run, 2500):
+        assert momentum(before) == pytest.approx(last, abs=1e-13 * size)
+        last = momentum(after)
+    assert feature_of(run).broken > 30
+    assert momentum(run.gather()) == pytest.approx(last, abs=1e-13 * size)
+
+
+def momentum(columns):
+    return np.sum(np.array(masses(columns))[:, None] * columns["velocity"], axis=0)
