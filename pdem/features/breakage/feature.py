@@ -137,7 +137,7 @@ class Breakage(Feature):
         return self._next
 
     def request(self, step: int) -> None:
-        """ReplacementPlan a replacement at the next multiple of the interval."""
+        """Plan a replacement at the next multiple of the interval."""
         self._next = min(self._next, -(-step // self._interval) * self._interval)
 
     def strengths(self, system: System) -> Strengths | None:
