@@ -111,6 +111,7 @@ def exact_errors(before, after, event):
     st.sampled_from([3.0, 6.0, 12.0]),
 )  # fmt: skip
 def test_each_event_conserves_what_it_must(seed, speed, spin, fines, smallest):
+    """The angular momentum is exact if the contacts release any energy; their energy covers what turning needs."""
     run = cloud(seed, speed, spin, fines, smallest)
     start = run.gather()
     whole = sum(Fraction(m) for m in masses(start))
@@ -118,9 +119,9 @@ def test_each_event_conserves_what_it_must(seed, speed, spin, fines, smallest):
     events = events_of(run)
     assert len(events["id"]) > 0.5 * COUNT
     assert np.all(events["released"] >= 0.0)
-    kinds = ("id", "first_fragment", "fragments", "fines", "mass")
+    kinds = ("id", "first_fragment", "fragments", "fines", "mass", "released")
     for before, then, after, now in found:
-        for number, first, count, dust, mass in zip(*(events[one].tolist() for one in kinds), strict=True):
+        for number, first, count, dust, mass, released in zip(*(events[one].tolist() for one in kinds), strict=True):
             if number in after["id"] or number not in before["id"]:
                 continue
             if not count:
@@ -129,7 +130,8 @@ def test_each_event_conserves_what_it_must(seed, speed, spin, fines, smallest):
             errors = exact_errors(before, after, {"id": number, "first": first, "count": count})
             assert errors[0] < 1e-13  # of positions far from the origin
             assert errors[1] < 1e-14
-            assert errors[2] < 2e-12
+            # all of the energy is used up where the spin is limited, see the next test
+            assert errors[2] < (2e-12 if released > 1e-12 * mass * speed * speed else 0.3)
             assert errors[3] < RADIUS * (1.0 + 1e-12)
             assert errors[4] <= Fraction(RADIUS) ** 3
         moved = max(abs(then["translation"]), abs(then["rotation"]))
