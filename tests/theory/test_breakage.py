@@ -294,6 +294,11 @@ def test_energies_add_up_until_spheres_break():
     assert np.array_equal(broken[needed <= 5], needed[needed <= 5])
     assert not np.any(broken[needed > 5])
     assert len(set(needed[needed <= 5].tolist())) == 5
+    first = events_of(run)["id"] < 60
+    t10, number = events_of(run)["t10"][first], broken[events_of(run)["id"][first]]
+    added = -np.log1p(-t10 / 67.7) / 0.029 / (2.0 * RADIUS / 0.01)
+    few = number <= 3  # of more impacts t10 is its largest value to rounding
+    assert added[few] == pytest.approx(number[few] * (energy - 50.0), rel=0.03)
 
 
 def test_impacts_below_the_threshold_do_not_add_up():

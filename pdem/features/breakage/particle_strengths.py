@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.parts import LARGEST_ENERGY, LARGEST_FORCE, STRAIN_ENERGY
-from pdem.contact.strength_watch import NO_DAMAGE, Strengths
+from pdem.contact.strength_watch import CUMULATIVE, NO_DAMAGE, Strengths
 from pdem.engine.clusters.energy import cluster_masses
 from pdem.engine.views.bodies import sphere_masses
 from pdem.features.breakage.model_keys import SMALLEST_PARENT
@@ -142,7 +142,7 @@ class ParticleStrengths:
                     cluster = columns["cluster"][rows[members]]
                     key, radius = key.copy(), radius.copy()
                     key[members], radius[members] = cluster - 1, clusters.radius[clusters.rows_of(cluster)]
-                column[rows] = model.quantile(radius, keyed_uniform(self._seeds[number], STRENGTH_STREAM, key))
+                column[rows] = self._drawn(number, key, radius)
 
     def arrays(self, system: System, *, asks: bool) -> Strengths:
         """Return the arrays for kernels; `asks` as in `pdem.contact.strength_watch.Strengths`."""
@@ -169,11 +169,25 @@ class ParticleStrengths:
             own.column("material"), self._wall_material, facets, strain, largest, most, 0, self._longest, int(asks),
         )  # fmt: skip
 
-    def t10(self, material: Integers, radius: Floats, energy: Floats, stress: Floats) -> Floats:
-        """Return t10 in percent of particles (n,) that break at specific energies [J/kg] and stresses [Pa]."""
-        found = np.zeros(len(material))
+    def t10(self, parents: Columns, energy: Floats, stress: Floats) -> Floats:
+        """Return t10 in percent of bodies that break at specific energies [J/kg] and stresses [Pa] of a contact.
+
+        Where energies add up, those of earlier contacts count: by how much the strength has fallen since it was drawn.
+        """
+        material, radius, found = parents["material"], parents["radius"], np.zeros(len(energy))
         for number, model in enumerate(self.models):
             rows = np.flatnonzero(material == number)
-            if model is not None and len(rows):
-                found[rows] = model.t10(radius[rows], (stress if model.by_force else energy)[rows])
+            if model is None or not len(rows):
+                continue
+            load = (stress if model.by_force else energy)[rows]
+            if model.exponent == CUMULATIVE:
+                first = self._drawn(number, parents["id"][rows], radius[rows])
+                load = load + (first - parents[FRACTURE_ENERGY.name][rows])
+            found[rows] = model.t10(radius[rows], load)
         return found
+
+    def _drawn(self, number: int, key: Integers, radius: Floats) -> Floats:
+        """Return the strengths that particles of a material have at first, by their ids and radii [m]."""
+        model = self.models[number]
+        assert model is not None
+        return model.quantile(radius, keyed_uniform(self._seeds[number], STRENGTH_STREAM, key))

@@ -11,7 +11,7 @@ import numpy as np
 from pdem.case.groups.particle_sources import largest_radii, smallest_given_radii
 from pdem.case.laws import has_breakage
 from pdem.case.timestep import automatic_fraction, impact_conditions, reference_speed, step_limits, step_scale
-from pdem.features.breakage.fragment_sizes import SizeModel, mean_count
+from pdem.features.breakage.fragment_sizes import MOST_FRAGMENTS, SizeModel, mean_count
 from pdem.features.breakage.loading_time import loading_time
 from pdem.features.breakage.model_keys import SMALLEST_PARENT
 from pdem.features.breakage.size_tables import size_rows
@@ -107,9 +107,11 @@ def _fragments(
     )
     if number:
         text += f"; all {number:,} at once into {most:.3g} ({memory:.2g} GiB)"
+    if worst > MOST_FRAGMENTS:
+        text += f", more than {MOST_FRAGMENTS:,} of one sphere, at which a run stops"
     if most > MANY:
         text += "; a larger breakage.smallest leaves fewer"
-    yield Finding("warning" if most > MANY else "info", "breakage", text)
+    yield Finding("error" if worst > MOST_FRAGMENTS else ("warning" if most > MANY else "info"), "breakage", text)
 
 
 def _loading(case: Case, step: float) -> Iterator[Finding]:

@@ -122,7 +122,7 @@ class Replacement:
         parents, pieces = parents_of(rows, shape)
         mass, width = parents["body_mass"], 2.0 * parents["radius"]
         energy, stress = parents["energy"] / mass, parents["force"] / (width * width)
-        t10 = self._strengths.t10(parents["material"], parents["radius"], energy, stress)
+        t10 = self._strengths.t10(parents, energy, stress)
         parents["kinetic"] = 0.5 * mass * exact_math.inner(parents["velocity"], parents["velocity"])
         parents["kinetic"] += parents["body_rotation"]
         found = [
