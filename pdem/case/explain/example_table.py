@@ -151,9 +151,9 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
     "jaw_crusher": ExampleRow(
         "machines",
         {
-            "walls.1.swing.frequency.rpm=200": "A slower jaw: rocks fall farther between two strokes.",
-            "walls.1.swing.amplitude=0.012": "A shorter stroke: a coarser product, and fewer breaks.",
-            "materials.rock.breakage.fracture_energy=100.0": "A weaker rock breaks higher up, at a smaller load.",
+            "walls.1.swing.frequency.rpm=200": "A slower jaw: fewer strokes, and a coarser product.",
+            "walls.1.swing.amplitude=0.012": "A shorter stroke: fewer breaks, and less product.",
+            "materials.rock.breakage.fracture_energy=100.0": "A weaker rock: a break takes less than half the energy.",
         },
         "--view front --colour-by radius",
         film=True,
@@ -161,9 +161,9 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
     "ore_mill": ExampleRow(
         "machines",
         {
-            "materials.ore.breakage.fracture_energy=15.0": "A weaker ore: more particles break, and fragments do, too.",
-            "motions.drum.rotation.rate=2.8": "A faster mill throws its balls farther.",
-            "interactions.default.restitution=0.4": "More of each impact is lost by damping, and less breaks.",
+            "materials.ore.breakage.fracture_energy=15.0": "A weaker ore: twice as many particles break.",
+            "motions.drum.rotation.rate=2.8": "A faster mill: balls fall farther, and more ore breaks.",
+            "time.end=2.5": "Nearly a whole turn of the mill.",
         },
         "--view front --colour-by generation",
         film=True,
@@ -303,9 +303,9 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
     "drop_weight": ExampleRow(
         "laboratory",
         {
-            "walls.1.body.velocity=[0.0, 0.0, -6.0]": "Nearly twice the energy: a larger t10, and more fragments.",
-            "particles.0.radius=0.004": "A smaller particle is stronger, but the weight is the same.",
-            "materials.ore.breakage.seed=1": "Another particle of the same ore, with a strength of its own.",
+            "walls.1.body.velocity=[0.0, 0.0, -6.0]": "Nearly twice the energy: t10 rises from 10 to 17 %.",
+            "particles.0.radius=0.004": "A smaller particle: twice the energy per mass, and finer fragments.",
+            "materials.ore.breakage.seed=1": "Another particle of the same ore: its own strength and fragments.",
         },
         "--colour-by radius",
         film=True,
@@ -313,9 +313,9 @@ EXAMPLE_TABLE: Mapping[str, ExampleRow] = {
     "crushed_bed": ExampleRow(
         "laboratory",
         {
-            "materials.ore.breakage.fracture_energy=100.0": "A weaker ore: a smaller load, and more grains that break.",
+            "materials.ore.breakage.fracture_energy=100.0": "A weaker ore: breakage takes less than half the energy.",
             "materials.ore.breakage.smallest=0.9e-3": "Fewer fragments, more fines, and a longer time step.",
-            "materials.ore.breakage.spread=0.3": "Strengths that differ less: grains break later, and more at once.",
+            "materials.ore.breakage.spread=0.3": "Strengths that differ less: the first grains break later.",
         },
         "--view front --cut y=0 --colour-by generation",
         film=True,
