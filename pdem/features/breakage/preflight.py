@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.groups.particle_sources import largest_radii, smallest_given_radii
 from pdem.case.laws import has_breakage
+from pdem.case.sections.materials import split_pair
 from pdem.case.timestep import automatic_fraction, impact_conditions, reference_speed, step_limits, step_scale
 from pdem.features.breakage.fragment_sizes import MOST_FRAGMENTS, SizeModel, mean_count
 from pdem.features.breakage.loading_time import loading_time
@@ -57,7 +58,7 @@ def breakage_findings(case: Case, particles: Population, step: float) -> list[Fi
         sizes = np.array([radii[name]] if radii[name] <= least else [radii[name], least])
         found += [
             *_strengths(name, model, sizes),
-            *_first_impact(name, model, sizes[0], speed),
+            *_first_impact(case, name, model, float(sizes[0]), speed),
             *_fragments(case, name, material.breakage, sizes[0], particles),
         ]
     return [*found, *_loading(case, step), *_step(case, step)]
@@ -75,16 +76,24 @@ def _strengths(name: str, model: StrengthModel, radii: Floats) -> Iterator[Findi
     yield Finding("info", "breakage", f"{name}: median {kind} {', '.join(parts)}")
 
 
-def _first_impact(name: str, model: StrengthModel, radius: float, speed: float) -> Iterator[Finding]:
-    """Report the energy of an impact on a rigid wall at the largest speed of the case, and how many break by it."""
+def _first_impact(case: Case, name: str, model: StrengthModel, radius: float, speed: float) -> Iterator[Finding]:
+    """Report the energy of an impact on a rigid wall at the largest speed of the case, and how many break by it.
+
+    A Hertzian contact with damping stores about the restitution times the energy of the impact.
+    """
     if model.by_force or not speed:
         return
-    energy = 0.5 * speed * speed
+    laws = [
+        one for key, one in case.interactions.items() if any(name in pair for pair in split_pair(key, case.materials))
+    ]
+    restitution = max((one.restitution for one in laws), default=1.0)
+    energy = 0.5 * speed * speed * restitution
     share = float(model.broken_share(np.array([radius]), np.array([energy]))[0])
     t10 = float(model.t10(np.array([radius]), np.array([energy]))[0])
     text = (
-        f"{name}: an impact on a rigid wall at {speed:.3g} m/s has {energy:.3g} J/kg; it breaks {100 * share:.3g} % of "
-        f"the spheres of {2e3 * radius:.3g} mm, with a t10 of {t10:.3g} %"
+        f"{name}: an impact on a rigid wall at {speed:.3g} m/s has {0.5 * speed * speed:.3g} J/kg, of which a contact "
+        f"with a restitution of {restitution:g} stores about {energy:.3g}; that breaks {100 * share:.3g} % of the "
+        f"spheres of {2e3 * radius:.3g} mm, with a t10 of {t10:.3g} %"
     )
     yield Finding("info", "breakage", text)
 
