@@ -69,7 +69,7 @@ def test_terms_of_the_engine_are_of_the_roles_that_their_columns_have():
     assert TERMS.names == (
         "translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity", "rolling_spring",
         "twisting_spring", "bond_energy", "heat", "normal_damping", "sliding", "rolling", "adhesion", "twisting",
-        "plastic", "bond_damping", "bond_fracture", "wall_work", "gravity_work", "own_forces", "box_work",
+        "plastic", "bond_damping", "bond_fracture", "breakage", "wall_work", "gravity_work", "own_forces", "box_work",
         "heat_from_motion", "outflow", "stages", "heat_walls", "heat_fluid", "heat_radiated",
     )  # fmt: skip
     assert TERMS.with_role(Role.SUPPLIED) == ("wall_work", "gravity_work", "own_forces", "box_work", "heat_from_motion")

@@ -177,7 +177,9 @@ def test_images_in_a_box_that_deforms(first, second, axes, lean, rate):
     if half.max() < 0.5 - 1e-9:
         np.testing.assert_allclose(branch, shape.nearest(way[None])[0], atol=1e-12)
     assert table.far[0] == (half.max() > FAR_SHARE) or abs(half.max() - FAR_SHARE) < 1e-9
-    np.testing.assert_allclose(table.drift[0], turns @ (after.vectors - before.vectors) / 2e-3, atol=1e-9)
+    change = after.vectors - before.vectors
+    if np.abs(change).max() < 0.1:  # else the lean has passed half a period, and other images take over
+        np.testing.assert_allclose(table.drift[0], turns @ change / 2e-3, atol=1e-9)
     assert longest == pytest.approx(math.sqrt(branch @ branch), rel=1e-12, abs=1e-300)
 
 
