@@ -55,8 +55,16 @@ FLOORS |= dict.fromkeys((*OF_BONDS, "shape_bonds", "strengths"), "case")
 # Of heat the conductances, from which checks compute the Biot numbers.
 FLOORS |= dict.fromkeys(("conductance", "surroundings", "intervals", "heat_materials"), "case")
 # Of breakage the sizes of fragments, from which sections check tables and checks compute numbers of fragments.
-OF_BREAKAGE = "size_tables", "fragment_curve", "fragment_population", "fragment_sizes", "model_keys", "loading_time"
-FLOORS |= dict.fromkeys((*OF_BREAKAGE, "strength_models"), "case")
+OF_BREAKAGE = (
+    "size_tables",
+    "size_model",
+    "fragment_curve",
+    "fragment_population",
+    "fragment_sizes",
+    "model_keys",
+    "loading_time",
+)
+FLOORS |= dict.fromkeys((*OF_BREAKAGE, "strength_models", "loading_time"), "case")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache", "pdem.numerics.portable.target"

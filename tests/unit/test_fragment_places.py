@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.features.breakage.fragment_places import LARGEST_IN_ROOM, fragment_places, spread_fragments
-from pdem.features.breakage.fragment_sizes import SizeModel, fragment_radii
+from pdem.features.breakage.fragment_sizes import fragment_radii
+from pdem.features.breakage.size_model import SizeModel
 from pdem.features.breakage.size_tables import SIZE_TABLES
 from pdem.foundation.errors import InputError
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pdem.features.breakage import fragment_population
 from pdem.features.breakage.fragment_curve import fragment_curve, number_above, passing_at, volumes_at
-from pdem.features.breakage.fragment_sizes import SizeModel, fragment_radii, mean_count, passing
+from pdem.features.breakage.fragment_sizes import fragment_radii, mean_count, passing
+from pdem.features.breakage.size_model import SizeModel
 from pdem.features.breakage.size_tables import SIZE_TABLES
 from pdem.foundation.errors import InputError
 

@@ -32,11 +32,11 @@ from pdem.features.breakage.broken_particles import (
 )
 from pdem.features.breakage.columns import BREAKAGE, BREAKAGE_COLUMNS
 from pdem.features.breakage.first_contacts import FirstContacts
-from pdem.features.breakage.fragment_sizes import SizeModel
 from pdem.features.breakage.loading_time import loading_time
 from pdem.features.breakage.particle_strengths import ParticleStrengths, fields_of_breakage
 from pdem.features.breakage.replacement import Replacement
 from pdem.features.breakage.results.breakage_file import breakage_line, broken_particles_of, write_breakage
+from pdem.features.breakage.size_model import SizeModel
 from pdem.features.breakage.size_tables import size_rows
 from pdem.foundation import exact_math
 from pdem.foundation.errors import InputError

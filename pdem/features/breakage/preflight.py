@@ -12,9 +12,10 @@ from pdem.case.groups.particle_sources import largest_radii, smallest_given_radi
 from pdem.case.laws import has_breakage
 from pdem.case.sections.materials import split_pair
 from pdem.case.timestep import automatic_fraction, impact_conditions, reference_speed, step_limits, step_scale
-from pdem.features.breakage.fragment_sizes import MOST_FRAGMENTS, SizeModel, mean_count
+from pdem.features.breakage.fragment_sizes import MOST_FRAGMENTS, mean_count
 from pdem.features.breakage.loading_time import loading_time
 from pdem.features.breakage.model_keys import SMALLEST_PARENT
+from pdem.features.breakage.size_model import SizeModel
 from pdem.features.breakage.size_tables import size_rows
 from pdem.features.breakage.strength_models import models_of
 from pdem.foundation.memory import BYTES_PER_PARTICLE

@@ -18,8 +18,9 @@ from pdem.engine.views.bodies import sphere_masses
 from pdem.features.breakage.broken_bodies import Pieces, parents_of
 from pdem.features.breakage.fragment_motion import fragment_motion
 from pdem.features.breakage.fragment_places import LARGEST_IN_ROOM, fragment_places, spread_fragments
-from pdem.features.breakage.fragment_sizes import SizeModel, fragment_radii
+from pdem.features.breakage.fragment_sizes import fragment_radii
 from pdem.features.breakage.particle_strengths import FRACTURE_ENERGY, FRACTURE_STRESS, GENERATION
+from pdem.features.breakage.size_model import SizeModel
 from pdem.foundation import exact_math
 from pdem.numerics.random import keyed_uniform
 

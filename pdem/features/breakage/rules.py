@@ -11,8 +11,8 @@ from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.python_files import FROM_FILE, is_python_name
 from pdem.case.sections.materials import split_pair
 from pdem.features.breakage.fragment_curve import LEAST_SIZE
-from pdem.features.breakage.fragment_sizes import SizeModel
 from pdem.features.breakage.model_keys import KEYS_OF_MODELS, SMALLEST_PARENT
+from pdem.features.breakage.size_model import SizeModel
 from pdem.features.breakage.size_tables import SIZE_TABLES, size_rows
 from pdem.foundation.errors import InputError
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.features.breakage.fragment_sizes import SizeModel, passing
+from pdem.features.breakage.fragment_sizes import passing
+from pdem.features.breakage.size_model import SizeModel
 from pdem.features.breakage.size_tables import size_rows
 from pdem.foundation import exact_math
 from pdem.foundation.interpolation import interpolated
