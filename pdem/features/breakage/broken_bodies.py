@@ -71,7 +71,7 @@ def with_bodies(system: System, rows: Columns) -> Columns:
 
 
 def parents_of(rows: Columns, shape: BoxShape) -> tuple[Columns, list[Pieces | None]]:
-    """Return the columns of the bodies that break, sorted by their first ids, and the pieces of those of members.
+    """Return the columns of the bodies that break, sorted by their first ids, and the pieces of clusters.
 
     `rows` are all particles of these bodies (`with_bodies`), sorted by id. Energies of contacts are sums over the
     members, loads the largest, with the partner of that member.

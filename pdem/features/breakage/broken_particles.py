@@ -138,7 +138,7 @@ def released_energies(
     """Return the strain energies (k,), and the energies of springs (accounts, k), of the particles that break [J].
 
     They are sums over contacts. Two particles that break, both among the ids `gone`, have their shares of the energies
-    of their contact. Rows are those of `broken_columns`.
+    of their contact. Rows are the rows of `broken_columns`.
     """
     own = system.particles
     rows = np.flatnonzero(broken)

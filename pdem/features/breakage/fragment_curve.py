@@ -95,7 +95,7 @@ def _single_passing(first: float, fraction: float) -> float:
 
 
 def _continued(sizes: list[float], passing: list[float]) -> tuple[list[float], list[float]]:
-    """Return points with those of the power law through the last two, down to `LEAST_SIZE`."""
+    """Return points and further ones of the power law through the last two, down to `LEAST_SIZE`."""
     size, fraction, exponent = sizes[-1], passing[-1], 0.0
     if fraction > 0.0:
         exponent = exact_math.log(passing[-2] / fraction) / exact_math.log(sizes[-2] / size)

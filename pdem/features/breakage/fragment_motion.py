@@ -96,7 +96,7 @@ def common_spin(tensor: Floats, angular_momentum: ArrayLike) -> Triple:
     Returns
     -------
     tuple of three float
-        The angular velocity, by cofactors, and corrected once by what remains of the angular momentum.
+        The angular velocity, by cofactors, and corrected once by the remaining angular momentum.
     """
     scale = float(tensor[0, 0] + tensor[1, 1] + tensor[2, 2])
     matrix = tensor / scale

@@ -57,7 +57,7 @@ class FragmentPopulation(NamedTuple):
     volume : (m,) array
         Volumes of fragments over the parent's, falling for each parent.
     rest : (PARENTS,) array
-        Mass fraction of each parent in smaller fragments than those of the population.
+        Mass fraction of each parent in fragments below the population.
     cut : float
         Volume of the smallest fragments of the population.
     below : float

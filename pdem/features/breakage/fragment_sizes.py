@@ -103,7 +103,7 @@ def fragment_radii(model: SizeModel, radius: float, t10: float, uniform: float, 
     uniform : float
         Random number from 0 to 1 (excluded) that chooses one of the possible sets of fragments.
     largest : float, optional
-        Fragments with a larger radius [m] are cut to it; what is cut is a fragment as well, or several.
+        Fragments with a larger radius [m] are cut to it; the mass that is cut is a fragment as well, or several.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def _falling(radii: Floats) -> Floats:
 
 
 def _cut(radii: Floats, largest: float, smallest: float) -> Floats:
-    """Return radii of at most `largest`, falling; what is cut becomes fragments, or is left out below `smallest`."""
+    """Return radii of at most `largest`, falling; mass that is cut becomes fragments, or is left out if too small."""
     parts: list[float] = []
     for radius in radii[radii > largest].tolist():
         rest = radius

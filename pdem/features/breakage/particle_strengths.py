@@ -172,7 +172,7 @@ class ParticleStrengths:
     def t10(self, parents: Columns, energy: Floats, stress: Floats) -> Floats:
         """Return t10 in percent of bodies that break at specific energies [J/kg] and stresses [Pa] of a contact.
 
-        Where energies add up, those of earlier contacts count: by how much the strength has fallen since it was drawn.
+        Where energies add up, earlier contacts count: by how much the strength has fallen since it was drawn.
         """
         material, radius, found = parents["material"], parents["radius"], np.zeros(len(energy))
         for number, model in enumerate(self.models):

@@ -137,7 +137,7 @@ def _loading(case: Case, step: float) -> Iterator[Finding]:
 
 
 def _step(case: Case, step: float) -> Iterator[Finding]:
-    """Report what the fragments cost in time steps."""
+    """Report the cost of the fragments in time steps."""
     conditions = impact_conditions(case)
     limits = step_limits(case, replace(conditions, smallest=smallest_given_radii(case)))
     if not limits or not conditions.smallest:

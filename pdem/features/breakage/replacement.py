@@ -1,4 +1,4 @@
-"""Fragments in place of particles that break: sizes, places, motion, and what the replacement costs.
+"""Fragments in place of particles that break: sizes, places, motion, and energies.
 
 The fragments of a particle lie inside a sphere about its centre in which nothing else exerts a force. They overlap each
 other, and particles that their parent overlapped without a force; these overlaps are the references of their contacts,

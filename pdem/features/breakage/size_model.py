@@ -21,7 +21,7 @@ class SizeModel:
     Parameters
     ----------
     rows : tuple of (float, float, float)
-        Rows (n, alpha, beta) of a table such as those of `pdem.features.breakage.size_tables.SIZE_TABLES`, n rising.
+        Rows (n, alpha, beta) of a table such as one of `pdem.features.breakage.size_tables.SIZE_TABLES`, n rising.
     smallest : float
         Smallest radius of fragments [m].
     keeps_fines : bool, optional
