@@ -3,8 +3,8 @@
 Fragments begin at random places. In each sweep overlapping ones are pushed apart, the lighter one further; then all are
 moved until their centre of mass is the centre, and fragments that reach out of the sphere are moved inside. Spheres
 cannot fill a sphere, so that overlaps remain if the fragments have about its mass. Distances from the centre are at
-most ``room - radius``. The centre of mass is corrected by shifts in proportion to these distances, so that one factor for
-all places makes up for them at the end.
+most ``room - radius``. The centre of mass is corrected by shifts in proportion to these distances, so that one factor
+for all places makes up for them at the end.
 
 The loops run in a fixed order, without contraction: places have the same bits on any machine.
 """
