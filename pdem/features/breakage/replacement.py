@@ -185,12 +185,14 @@ def _motion(
     hardly any load, they turn as fast as the energy permits.
     """
     radius, offset = pieces
-    for _ in range(_SPREADS):
-        speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin)
+    speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin)
+    for _ in range(_SPREADS if math.isfinite(room) else 0):
         if energy <= available:
-            return (offset, speeds, turns), energy
-        if math.isfinite(room):
-            offset = spread_fragments(radius, offset, room, _OUTWARD)
+            break
+        offset = spread_fragments(radius, offset, room, _OUTWARD)
+        speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin)
+    if energy <= available:
+        return (offset, speeds, turns), energy
     translation = 0.5 * exact_math.total(mass) * float(exact_math.inner(velocity, velocity))
     least = max(available - translation, 0.0) / max(energy - translation, TINY)
     speeds, turns, energy = fragment_motion(mass, radius, offset, velocity, spin * np.sqrt(min(least, 1.0)))
