@@ -25,7 +25,7 @@ from pdem.numerics.portable.powers import power
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    from pdem.foundation.array_types import Floats, Int32s, Integers
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 QUANTA = 2.0**50
 """Quanta of damage of a particle that has no strength left."""
@@ -216,9 +216,9 @@ def watch_pairs(number: int, chunks: Chunks, contacts: Contacts, taken: int, s: 
                 contacts.history[at + strain], energy, contacts.history[at + force_column] if forces else 0.0
             )
             i, j = contacts.lower[h], contacts.higher[h]
-            if i < owned and breaks_at(i, s.material[j], load, step, s):
+            if i < owned and breaks_at(i, s.share[s.material[i], s.material[j]], load, step, s):
                 s.counts[BROKEN] = 1
-            if j < owned and breaks_at(j, s.material[i], load, step, s):
+            if j < owned and breaks_at(j, s.share[s.material[j], s.material[i]], load, step, s):
                 s.counts[BROKEN] = 1
 
 
@@ -231,10 +231,10 @@ class ContactLoad(NamedTuple):
 
 
 @inlined
-def breaks_at(row: int, other: int, load: ContactLoad, step: int, s: Strengths) -> bool:
-    """Return whether a particle breaks at a contact with a material; note the step in which it reaches its strength."""
+def breaks_at(row: int, share: float, load: ContactLoad, step: int, s: Strengths) -> bool:
+    """Return whether a particle with a share in a contact breaks; note the step in which it reaches its strength."""
     by_force = len(s.force_limit) > 0 and load.force >= s.force_limit[row]
-    if not by_force and s.share[s.material[row], other] * load.energy < s.limit[row]:
+    if not by_force and share * load.energy < s.limit[row]:
         return False
     if s.reached_step[row] < 0:
         s.reached_step[row] = step
@@ -250,9 +250,27 @@ def watch_walls(near: NearFacets, now: WallRecord, taken: int, s: Strengths) -> 
             at = now.width * (row + 1)
             force = now.history[at + s.force_column] if forces else 0.0
             load = ContactLoad(now.history[at + s.strain], now.history[at + s.column], force)
-            other = s.wall_material[s.facet_wall[now.facet[row]]]
-            if breaks_at(near.near[q], other, load, s.step + taken, s):
+            particle, other = near.near[q], s.wall_material[s.facet_wall[now.facet[row]]]
+            if breaks_at(particle, s.share[s.material[particle], other], load, s.step + taken, s):
                 s.counts[BROKEN] = 1
+
+
+@kernel
+def mark_broken(
+    rows: Integers, share: Floats, strain: Floats, largest: Floats, force: Floats, step: int,
+    strengths: tuple[Any, ...], broken: Booleans,
+) -> None:  # fmt: skip
+    """Mark the owned particles (n,) that break at a step: by ended contacts, or at the listed ends of contacts.
+
+    Ends have the row of the particle, its share, and the fields of `ContactLoad`; `strengths` are fields of
+    `Strengths`.
+    """
+    s = Strengths(*strengths)
+    for row in range(len(broken)):
+        broken[row] = s.overload[row] >= s.limit[row]
+    for n in range(len(rows)):
+        if breaks_at(rows[n], share[n], ContactLoad(strain[n], largest[n], force[n]), step, s):
+            broken[rows[n]] = True
 
 
 @kernel

@@ -7,8 +7,27 @@ import html
 import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+def csv_texts(path: Path, head: Sequence[str]) -> NDArray[Any]:
+    """Return the cells (n, columns) of a file of CSV with a head, as texts.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the file cannot be read, or its head or the length of a row is different.
+    """
+    first, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+    if tuple(first) != tuple(head):
+        raise ValueError("the first line is another one")
+    return np.array(rows, dtype=str).reshape(len(rows), len(head))
 
 
 class Table(NamedTuple):

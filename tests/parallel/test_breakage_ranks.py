@@ -10,7 +10,7 @@ import pytest
 import pdem
 from decomposition.mpi import patient_barrier
 from helpers.breaking_cases import FLOOR, RADIUS, case_of, events_of, feature_of, group, oedometer_case
-from helpers.rank_cases import DRUM, communicator, compare, compare_restart, divided, require_same_bits, state
+from helpers.rank_cases import CLOUD, DRUM, communicator, compare, compare_restart, divided, require_same_bits, state
 from pdem.case.example_meshes.mixer import drum
 from pdem.foundation.errors import CaseError
 
@@ -27,31 +27,9 @@ smallest = 0.0025
 
 BREAKING_DRUM = DRUM.replace("rolling_friction = 0.001\n", "") + BREAKAGE
 
-BREAKING_CLOUD = """
-[time]
-step = 2e-5
-end = 1.0
-[domain]
-lower = [0.0, 0.0, 0.0]
-upper = [0.12, 0.08, 0.08]
-periodic = [true, true, false]
-gravity = [0.3, 0.0, -2.0]
-[materials.grain]
-density = 2000.0
-youngs_modulus = 1e7
-poisson_ratio = 0.25
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.6
-[[particles]]
-material = "grain"
-radius = {distribution = "power-law", exponent = -3.0, min = 0.002, max = 0.012}
-fill = {volume_fraction = 0.25, seed = 7}
-velocity = {random = 1.5, seed = 3}
-[output]
-folder = "unused"
-"""
-
+BREAKING_CLOUD = (
+    CLOUD.replace("glass", "grain").replace("rolling_friction = 0.01\n", "").replace("random = 1.0", "random = 1.5")
+)
 
 THERMAL = "conductivity = 50.0\nheat_capacity = 500.0\ncontact_modulus = 1e10\n"
 

@@ -99,6 +99,11 @@ class MaterialProperties(NamedTuple):
     youngs_modulus: float = math.inf
     poisson_ratio: float = 0.0
 
+    @property
+    def compliance(self) -> float:
+        """(1 - nu^2) / E of the material, its part of the effective modulus [1/Pa]; 0 if it is rigid."""
+        return (1.0 - self.poisson_ratio * self.poisson_ratio) / self.youngs_modulus
+
 
 class Pair(NamedTuple):
     """Two materials that meet, and the keys of their interaction.
@@ -121,9 +126,7 @@ class Pair(NamedTuple):
     @property
     def effective_modulus(self) -> float:
         """One over the sum of (1 - nu^2) / E of both materials [Pa]."""
-        return 1.0 / exact_math.total(
-            (1.0 - one.poisson_ratio * one.poisson_ratio) / one.youngs_modulus for one in (self.first, self.second)
-        )
+        return 1.0 / exact_math.total(one.compliance for one in (self.first, self.second))
 
 
 @dataclass(frozen=True)

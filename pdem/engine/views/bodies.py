@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.clusters.energy import cluster_masses
 from pdem.preflight.given_particles import largest_speed
 
@@ -65,6 +66,13 @@ def singles_of(system: System) -> Booleans | slice:
     if not system.constants.has_fixed:
         return all_ if system.clusters is None else own.cluster == 0
     return (own.cluster == 0) & (own.fixed == 0)
+
+
+def rows_of_ids(particles: Particles, ids: Integers) -> Integers:
+    """Return the rows of particles with some ids, owned or ghosts."""
+    known, rows = particles.column("id")[: particles.count + particles.ghosts], np.empty(len(ids), np.int32)
+    find_rows(ids, known, indexed(known), rows)
+    return rows.astype(np.int64)
 
 
 def sphere_masses(radius: Floats, density: Floats) -> Floats:

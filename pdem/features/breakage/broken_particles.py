@@ -8,8 +8,9 @@ import numpy as np
 
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.parts import LARGEST_ENERGY, LARGEST_FORCE, STRAIN_ENERGY
-from pdem.detection.id_table import find_rows, indexed
+from pdem.contact.strength_watch import mark_broken
 from pdem.engine.energy_terms import Role
+from pdem.engine.views.bodies import rows_of_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,16 +56,13 @@ def end_loads(system: System, share: Floats, contacts: Records) -> EndLoads:
     """Return the ends of the present contacts of this rank."""
     pairs, walls = contacts
     own, law = system.particles, system.constants.law
-    ids, material = own.column("id")[: own.count + own.ghosts], own.column("material")
-    table, rows = indexed(ids), np.empty((3, max(len(pairs.lower), len(walls.id))), np.int32)
-    for place, wanted in enumerate((pairs.lower, pairs.higher, walls.id)):
-        find_rows(wanted, ids, table, rows[place])
-    lower, higher, at_wall = rows[0, : len(pairs.lower)], rows[1, : len(pairs.lower)], rows[2, : len(walls.id)]
+    material = own.column("material")
+    lower, higher, at_wall = (rows_of_ids(own, ids) for ids in (pairs.lower, pairs.higher, walls.id))
     facet_wall = np.zeros(0, np.int64) if system.walls is None else system.walls.facet_wall
     wall = facet_wall[walls.facet].astype(np.int64)
     wall_material = np.zeros(0, np.int32) if system.contacts.walls is None else system.contacts.walls.wall_materials
     first, second = lower < own.count, higher < own.count
-    row = np.concatenate((lower[first], higher[second], at_wall)).astype(np.int64)
+    row = np.concatenate((lower[first], higher[second], at_wall))
     others = material[higher[first]], material[lower[second]], wall_material[wall] + len(share)
 
     def column(place: int) -> Floats:
@@ -87,20 +85,10 @@ def spring_accounts(system: System) -> list[tuple[int, str]]:
     return [(law.first_energy + place, one.ended) for place, one in enumerate(law.energies) if one.lasting in stored]
 
 
-def broken_rows(ends: EndLoads, strengths: Strengths, step: int, longest: int) -> Booleans:
-    """Return which owned particles (n,) break at a step, see `pdem.contact.strength_watch.breaks_at`.
-
-    It marks particles that have reached their strength in this step.
-    """
-    s, energy = strengths, ends.share * ends.largest
-    reached = energy >= s.limit[ends.row]
-    if len(s.force_limit):
-        reached |= ends.force >= s.force_limit[ends.row]
-    some = ends.row[reached]
-    s.reached_step[some[s.reached_step[some] < 0]] = step
-    late = step - s.reached_step[ends.row] >= longest
-    found: Booleans = s.overload >= s.limit
-    found[ends.row[reached & ((ends.strain < ends.largest) | late)]] = True
+def broken_rows(ends: EndLoads, strengths: Strengths, step: int) -> Booleans:
+    """Return which owned particles (n,) break at a step, see `pdem.contact.strength_watch.mark_broken`."""
+    found = np.empty(len(strengths.limit), np.bool_)
+    mark_broken(ends.row, ends.share, ends.strain, ends.largest, ends.force, step, tuple(strengths), found)
     return found
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pdem.case.laws import has_breakage
+from pdem.case.sections.breakage import BreakageLimits
 from pdem.contact.law.parts import LARGEST_ENERGY
 from pdem.contact.pairs.removed_forces import remove_forces
 from pdem.contact.strength_watch import weaken_listed_at_pairs, weaken_listed_at_walls
 from pdem.containers.group import on_each_rank, on_first_rank
-from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.blow_up import OF_FEATURE
 from pdem.engine.clusters.steps import cluster_table
 from pdem.engine.energy_terms import EnergyTerm, Role
@@ -20,7 +20,7 @@ from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER
 from pdem.engine.population import add_particles, remove_particles
 from pdem.engine.step import migrate_and_rebuild_lists
-from pdem.engine.views.bodies import sphere_masses
+from pdem.engine.views.bodies import rows_of_ids, sphere_masses
 from pdem.features.breakage.break_events import BREAK_KEYS, BreakEvents
 from pdem.features.breakage.broken_bodies import with_bodies
 from pdem.features.breakage.broken_particles import (
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pdem.engine.views.series_line import SeriesLine
     from pdem.features.breakage.replacement import ReplacementPlan
     from pdem.features.breakage.results.breakage_file import BrokenParticles
-    from pdem.foundation.array_types import Booleans, Integers
+    from pdem.foundation.array_types import Booleans
     from pdem.foundation.fields import Field
 
 TOTALS_GROUP, EVENT_GROUP = "breakage", "broken_particles"
@@ -88,23 +88,21 @@ class Breakage(Feature):
         self.events, self.broken, self.fragments = BreakEvents(), 0, 0
         self._sums, self._first_contacts = ExactSums(_SUMS), FirstContacts()
         self._replaced = np.empty(0, np.int64)
-        self._next, self._interval, self._longest, self._loaded = NEVER, 1, 0, False
+        self._next, self._interval, self._loaded = NEVER, 1, False
         self._continues = False
         self.strengths_of: ParticleStrengths | None = None
         if case is None or density is None:
             return
-        limits, sections = case.breakage, [one.breakage for one in case.materials.values()]
-        self._most = 1_000_000 if limits is None else limits.most_fragments
-        self._interval = 1 if limits is None or limits.every is None else max(1, round(limits.every / dt))
-        self._longest = max(1, round(loading_time(case) / dt))
+        limits, sections = case.breakage or BreakageLimits(), [one.breakage for one in case.materials.values()]
+        self._most = limits.most_fragments
+        self._interval = 1 if limits.every is None else max(1, round(limits.every / dt))
         walls = [case.material_index(wall.material) for wall in case.walls]
-        self.strengths_of = ParticleStrengths(case, walls, self._longest)
+        self.strengths_of = ParticleStrengths(case, walls, max(1, round(loading_time(case) / dt)))
         sizes = [
             None if one is None else SizeModel(size_rows(one.fragments.table), one.smallest, one.fines == "keep")
             for one in sections
         ]
-        seeds = [0 if one is None else one.seed for one in sections]
-        self._replacement = Replacement(self.strengths_of, sizes, seeds, density, case.domain.dimension)
+        self._replacement = Replacement(self.strengths_of, sizes, density, case.domain.dimension)
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -115,11 +113,10 @@ class Breakage(Feature):
         CaseError
             On all ranks, if a function in a file cannot be used.
         """
-        case = system.case
+        case, constants = system.case, system.constants
         if not has_breakage(case):
             return cls()
-        on_first_rank(system.exchange, lambda: ParticleStrengths(case, [], 1) and None)
-        return cls(case, system.constants.time_step.dt, system.constants.density)
+        return on_each_rank(system.exchange, lambda: cls(case, constants.time_step.dt, constants.density))
 
     @classmethod
     def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
@@ -151,16 +148,14 @@ class Breakage(Feature):
         self._next = NEVER
         if self.strengths_of is None:
             return
-        phases.lap("insert")
         contacts = system.contacts.records()
         plan = self._plan(system, contacts)
         if plan is not None:
             own = system.particles
-            known = own.column("id")[: own.count + own.ghosts]
-            remove_forces(system.contacts.pairs, own, np.isin(known, plan.removed))
-            mine = np.isin(own.id, plan.removed)
+            gone = np.isin(own.column("id")[: own.count + own.ghosts], plan.removed)
+            remove_forces(system.contacts.pairs, own, gone)
             self._replaced = plan.removed
-            rest = remove_particles(system, own.id[mine], contacts)
+            rest = remove_particles(system, own.id[gone[: own.count]], contacts)
             self._first_contacts.begin(system.progress.next_id, len(plan.columns["radius"]))
             on_each_rank(system.exchange, lambda: add_particles(system, plan.columns))  # functions of users may fail
             self._check_number(system, plan)
@@ -172,7 +167,7 @@ class Breakage(Feature):
         assert self.strengths_of is not None
         ends = end_loads(system, self.strengths_of.share, contacts)
         arrays, own = self.strengths_of.arrays(system, asks=False), system.particles
-        broken = broken_rows(ends, arrays, system.progress.step, self._longest)
+        broken = broken_rows(ends, arrays, system.progress.step)
         broken |= np.isin(own.cluster, np.unique(own.cluster[broken & (own.cluster > 0)]))
         columns = with_bodies(system, broken_columns(system, ends, arrays, broken))
         strain, springs = released_energies(system, ends, broken, system.exchange.known_ids(own.id[broken]))
@@ -239,12 +234,12 @@ class Breakage(Feature):
         if strengths is None:
             return
         column, given = system.constants.law.place(LARGEST_ENERGY.name), tuple(strengths)
-        first, second = (_rows(system, ids) for ids in (pairs.lower, pairs.higher))
+        first, second = (rows_of_ids(system.particles, ids) for ids in (pairs.lower, pairs.higher))
         known = (first >= 0) & (second >= 0)
         weaken_listed_at_pairs(first[known], second[known], pairs.history[column][known], given)
         if len(walls.id) and system.walls is not None:
             wall = system.walls.facet_wall[walls.facet].astype(np.int64)
-            weaken_listed_at_walls(_rows(system, walls.id), wall, walls.history[column].copy(), given)
+            weaken_listed_at_walls(rows_of_ids(system.particles, walls.id), wall, walls.history[column].copy(), given)
         if np.any(_overloaded(strengths) & ~np.isin(system.particles.id, self._replaced)):
             system.progress.request_event()
 
@@ -269,7 +264,7 @@ class Breakage(Feature):
             self._continues = False
             ends = end_loads(system, self.strengths_of.share, system.contacts.records())
             arrays = self.strengths_of.arrays(system, asks=False)
-            if broken_rows(ends, arrays, system.progress.step, self._longest).any():
+            if broken_rows(ends, arrays, system.progress.step).any():
                 system.progress.request_event()
 
     def groups(self, system: System) -> Groups:
@@ -333,11 +328,3 @@ def _overloaded(arrays: Strengths) -> Booleans:
     """Return which owned particles (n,) break by a contact that has ended."""
     found: Booleans = arrays.overload >= arrays.limit
     return found
-
-
-def _rows(system: System, ids: Integers) -> Integers:
-    """Return the rows of particles with these ids, owned or ghosts; -1 for others."""
-    own, rows = system.particles, np.empty(len(ids), np.int32)
-    known = own.column("id")[: own.count + own.ghosts]
-    find_rows(ids, known, indexed(known), rows)
-    return rows.astype(np.int64)

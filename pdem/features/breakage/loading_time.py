@@ -9,6 +9,7 @@ import numpy as np
 
 from pdem.case.groups.particle_sources import largest_radii
 from pdem.case.rules.checks import contact_pairs
+from pdem.case.sections.breakage import BreakageLimits
 from pdem.case.timestep import effective_mass_and_radius, impact_limit, reference_speed
 from pdem.features.breakage.strength_models import models_of
 
@@ -38,9 +39,9 @@ def loading_time(case: CaseData) -> float:
     CaseError
         If a file of particles cannot be read.
     """
-    limits = case.breakage
-    if limits is not None and limits.loading_time != "auto":
-        return limits.loading_time
+    given = (case.breakage or BreakageLimits()).loading_time
+    if given != "auto":
+        return given
     radii, longest = largest_radii(case), 0.0
     for first, second, is_wall in contact_pairs(case):
         if case.materials[first].breakage is None or first not in radii or (second not in radii and not is_wall):

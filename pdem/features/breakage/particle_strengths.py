@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.laws import material_properties
 from pdem.contact.law.parts import LARGEST_ENERGY, LARGEST_FORCE, STRAIN_ENERGY
 from pdem.contact.strength_watch import CUMULATIVE, NO_DAMAGE, Strengths
 from pdem.engine.clusters.energy import cluster_masses
@@ -62,14 +63,7 @@ def energy_shares(case: CaseData) -> Floats:
     The share is (1/k) / (1/k + 1/k') by the moduli k = E / (1 - nu^2) of both. A wall without modulus is rigid; two
     particles without modulus share equally.
     """
-    soft = np.array(
-        [
-            0.0
-            if one.youngs_modulus is None
-            else (1.0 - (one.poisson_ratio or 0.0) * (one.poisson_ratio or 0.0)) / one.youngs_modulus
-            for one in case.materials.values()
-        ]
-    )
+    soft = np.array([one.compliance for one in material_properties(case)])
     mine, other = np.broadcast_arrays(soft[:, None], soft[None, :])
     both = mine + other
     share = np.divide(mine, both, out=np.full(both.shape, 0.5), where=both > 0.0)
@@ -95,13 +89,15 @@ class ParticleStrengths:
         Model of each material.
     share : (M, 2 M) array
         See `energy_shares`.
+    seeds : list of int
+        Seed of each material.
     """
 
     def __init__(self, case: CaseData, wall_materials: list[int], longest: int) -> None:
         sections = [one.breakage for one in case.materials.values()]
         self.models: list[StrengthModel | None] = models_of(case)
         self.share, self._longest = energy_shares(case), longest
-        self._seeds = [0 if one is None else one.seed for one in sections]
+        self.seeds = [0 if one is None else one.seed for one in sections]
         self.smallest = np.array([math.inf if one is None else one.smallest for one in sections])
         present = [NO_DAMAGE if one is None else one.exponent for one in self.models]
         self._exponent = np.array(present)
@@ -190,4 +186,4 @@ class ParticleStrengths:
         """Return the strengths that particles of a material have at first, by their ids and radii [m]."""
         model = self.models[number]
         assert model is not None
-        return model.quantile(radius, keyed_uniform(self._seeds[number], STRENGTH_STREAM, key))
+        return model.quantile(radius, keyed_uniform(self.seeds[number], STRENGTH_STREAM, key))

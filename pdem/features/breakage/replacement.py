@@ -99,8 +99,6 @@ class Replacement:
         Strengths of the particles.
     sizes : sequence of SizeModel or None
         Sizes of the fragments of each material.
-    seeds : sequence of int
-        Seeds of the materials.
     density : (M,) array
         Densities [kg/m^3].
     axes : {3, 2}
@@ -108,11 +106,9 @@ class Replacement:
     """
 
     def __init__(
-        self, strengths: ParticleStrengths, sizes: Sequence[SizeModel | None], seeds: Sequence[int], density: Floats,
-        axes: int,
-    ) -> None:  # fmt: skip
-        self._strengths, self._sizes, self._seeds, self._density = strengths, sizes, seeds, density
-        self._axes = axes
+        self, strengths: ParticleStrengths, sizes: Sequence[SizeModel | None], density: Floats, axes: int
+    ) -> None:
+        self._strengths, self._sizes, self._density, self._axes = strengths, sizes, density, axes
 
     def plan(self, rows: Columns, shape: BoxShape) -> tuple[ReplacementPlan, Columns]:
         """Return the plan for particles that break, sorted by ids, and their events.
@@ -150,7 +146,7 @@ class Replacement:
     def _fragments(self, parents: Columns, row: int, t10: float) -> FragmentSet:
         """Return the fragments of one sphere."""
         material, radius, key = int(parents["material"][row]), float(parents["radius"][row]), parents["id"][row]
-        sizes, seed, room = self._sizes[material], self._seeds[material], float(parents["room"][row]) * _CLEAR
+        sizes, seed, room = self._sizes[material], self._strengths.seeds[material], float(parents["room"][row]) * _CLEAR
         assert sizes is not None
         uniform = float(keyed_uniform(seed, FRAGMENT_SIZE_STREAM, key))
         radii = fragment_radii(sizes, radius, t10, uniform, LARGEST_IN_ROOM * room)

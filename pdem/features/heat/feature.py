@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from pdem.contact.losses import LossSink, left_losses, pass_listed_at_pairs, pass_listed_at_walls
-from pdem.detection.id_table import find_rows, indexed
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER, name_key
+from pdem.engine.views.bodies import rows_of_ids
 from pdem.features.heat.columns import OF_ALL, wall_columns
 from pdem.features.heat.heat_materials import smallest_capacity
 from pdem.features.heat.heat_step import HEAT_FROM_MOTION, HEAT_RADIATED, HEAT_TO_FLUID, HeatExchange
@@ -324,10 +324,3 @@ class HeatFeature(Feature):
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column, for the condition of a stage. Collective."""
         return self._temperatures(system)[name]
-
-
-def rows_of_ids(particles: Particles, ids: Integers) -> Integers:
-    """Return the rows of particles with some ids, owned or ghosts."""
-    known, rows = particles.column("id")[: particles.count + particles.ghosts], np.empty(len(ids), np.int32)
-    find_rows(ids, known, indexed(known), rows)
-    return rows.astype(np.int64)

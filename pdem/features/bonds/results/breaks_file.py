@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.run_folder import BREAKS_FILE
 from pdem.output.saving import RUN_GOES_ON, save_file
 from pdem.output.summary import counted
-from pdem.report.table import Table
+from pdem.report.table import Table, csv_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,16 +100,13 @@ def read_breaks(folder: Path) -> Breaks:
     if not path.exists():
         raise InputError(f"{path}: is not there; it comes with the first snapshot of a case with [bonds.NAME]")
     try:
-        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
-        if tuple(head) != _HEAD:
-            raise ValueError("the first line is another one")
-        texts = np.array(rows, dtype=str).reshape(len(rows), len(_HEAD))
+        texts = csv_texts(path, _HEAD)
         numbers = texts[:, [0, 4, 5, 6, 8]].astype(np.float64)
         return Breaks(
             numbers[:, 0], texts[:, 1].astype(np.int64), texts[:, 2:4].astype(np.int64), numbers[:, 1:4], texts[:, 7],
             numbers[:, 4], texts[:, 9],
         )  # fmt: skip
-    except (OSError, ValueError, StopIteration) as error:
+    except (OSError, ValueError) as error:
         raise CheckpointError(
             f"{path}: is no table of broken bonds of pdem or is damaged ({error}); run the case again"
         ) from error

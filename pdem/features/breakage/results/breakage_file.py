@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.run_folder import BREAKAGE_FILE
 from pdem.output.saving import RUN_GOES_ON, save_file
 from pdem.output.summary import counted
-from pdem.report.table import Table
+from pdem.report.table import Table, csv_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,17 +137,14 @@ def read_breakage(folder: Path) -> BrokenParticles:
             f"{path}: is not there; it comes with the first snapshot of a case with [materials.NAME.breakage]"
         )
     try:
-        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
-        if tuple(head) != _HEAD:
-            raise ValueError("the first line is another one")
-        texts = np.array(rows, dtype=str).reshape(len(rows), len(_HEAD)).T
+        texts = csv_texts(path, _HEAD).T
         position = texts[5:8].astype(np.float64).T
         columns = dict(zip(_NAMES, (texts[1], texts[2], texts[3], texts[4], *texts[8:]), strict=True))
         kinds = {name: np.int64 if name in _WHOLE else np.float64 for name in _NAMES if name not in _TEXTS}
         numbers = {name: columns[name].astype(kind) for name, kind in kinds.items()}
         named = {name: columns[name] for name in _TEXTS}
         return BrokenParticles(time=texts[0].astype(np.float64), position=position, **named, **numbers)
-    except (OSError, ValueError, StopIteration) as error:
+    except (OSError, ValueError) as error:
         raise CheckpointError(
             f"{path}: is no table of broken particles of pdem or is damaged ({error}); run the case again"
         ) from error
